@@ -19,7 +19,7 @@ from typing import Any
 from bench.engine import HAS_SIMPY, MODEL_M, simpy_history
 from bench.figure import Effort, Figure, absent, beside
 from mlctl.forecast.advice import search
-from mlctl.forecast.advice.places import Place
+from mlctl.forecast.advice.search import Place
 from mlctl.forecast.batch.policy import RecoveryPolicy
 from mlctl.forecast.executors import processes
 from mlctl.simulator.engine.model import BatchWork

@@ -1,15 +1,16 @@
 """`dataclass`, as the standard library's, at a third of what each class costs at import.
 
-The standard one compiles the source of six methods for a class. This one leaves it `__init__`, and
-has functions for the others. That nothing is assigned to a field of a frozen class is left to the
-type checker, so that instances are made faster too (docs/decisions/0075-dataclasses.md).
+The standard one compiles the source of six methods for a class. This one compiles `__init__` alone,
+when the first instance is made, and has functions for the others. That nothing is assigned to a
+field of a frozen class is left to the type checker, so that instances are made faster too
+(docs/decisions/0075-dataclasses.md).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, field, fields, replace
+from dataclasses import MISSING, asdict, field, fields, replace
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -26,15 +27,51 @@ else:
             return lambda plain: dataclass(plain, frozen=frozen, eq=eq, **options)
         defined = {name for name, value in vars(plain).items() if value is not None}
         plain.__doc__ = plain.__doc__ or plain.__name__  # else its signature would be written
-        made = dataclasses.dataclass(plain, eq=False, repr=False, **options)
+        made = dataclasses.dataclass(plain, init=False, eq=False, repr=False, **options)
         slots = made.__dataclass_fields__.values()
-        methods = {"__repr__": _shown_by([slot.name for slot in slots if slot.repr])}
+        methods = {
+            "__init__": _written_when_needed(made),
+            "__repr__": _shown_by([slot.name for slot in slots if slot.repr]),
+        }
         if eq:
             values = _values(*[slot.name for slot in slots if slot.compare])
             methods |= {"__eq__": _equal_by(values), "__hash__": _hashed_by(values, frozen)}
         for name in methods.keys() - defined:
             setattr(made, name, methods[name])
         return made
+
+
+def _written_when_needed(made: Any) -> Callable[..., None]:
+    """An `__init__` that compiles the real one, and is that one from then on."""
+
+    def initialize(instance: object, *values: Any, **named_values: Any) -> None:
+        made.__init__ = written = _compiled(made)
+        written(instance, *values, **named_values)
+
+    return initialize
+
+
+def _compiled(made: Any) -> Callable[..., None]:
+    """The `__init__` that the standard library would write: an assignment for each field."""
+    names: dict[str, Any] = {"MISSING": MISSING}
+    parameters, lines = ["self"], []
+    for slot in sorted(fields(made), key=attrgetter("kw_only")):
+        name = value = slot.name
+        if slot.default_factory is not MISSING:
+            names |= {f"default_{name}": MISSING, f"make_{name}": slot.default_factory}
+            value = f"make_{name}() if {name} is MISSING else {name}"
+        elif slot.default is not MISSING:
+            names[f"default_{name}"] = slot.default
+        if slot.init:
+            parameters += ["*"] if slot.kw_only and "*" not in parameters else []
+            parameters.append(f"{name}=default_{name}" if f"default_{name}" in names else name)
+            lines.append(f"self.{name} = {value}")
+    lines.append("self.__post_init__()" if hasattr(made, "__post_init__") else "pass")
+    text = f"def __init__({', '.join(parameters)}):\n  " + "\n  ".join(lines)
+    exec(text, names)  # noqa: S102 - as the standard library does
+    written: Callable[..., None] = names["__init__"]
+    written.__qualname__ = f"{made.__qualname__}.__init__"
+    return written
 
 
 def _values(*names: str) -> Callable[[object], Any]:

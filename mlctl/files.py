@@ -48,15 +48,15 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # pathlib raises where links go in a circle
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path | str) -> BinaryIO:
     """A regular file (or a link to one), open for reading.
 
     Raises:
         OSError: it cannot be read, or is a folder, a device or a pipe.
     """
-    if not stat.S_ISDIR(mode := path.stat().st_mode) and not stat.S_ISREG(mode):
+    if not stat.S_ISDIR(mode := os.stat(path).st_mode) and not stat.S_ISREG(mode):  # noqa: PTH116
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    stream = path.open("rb")
+    stream = open(path, "rb")  # noqa: PTH123, SIM115 - to make paths of thousands takes long
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # it was exchanged in between
         stream.close()
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
@@ -224,6 +224,7 @@ def write(path: Path, content: bytes, *, private: bool = False, durable: bool = 
         return
     scratch = target.with_name(f".mlctl.{os.urandom(8).hex()}")  # any name beside may be too long
     create = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    replaced = False
     try:
         with os.fdopen(os.open(scratch, create, 0o600 if private else 0o666), "wb") as file:
             owned = keep is None or _gives_owner(file.fileno(), keep)
@@ -231,13 +232,15 @@ def write(path: Path, content: bytes, *, private: bool = False, durable: bool = 
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        if not (owned and _has_replaced(scratch, target)):
+        replaced = owned and _has_replaced(scratch, target)
+        if not replaced:
             _overwrite(target, content, durable=durable)
         if durable:
             _sync_folder(target.parent)
     finally:
-        with suppress(OSError):
-            scratch.unlink()
+        if not replaced:
+            with suppress(OSError):
+                scratch.unlink()
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
@@ -273,7 +276,7 @@ def _gives_owner(descriptor: int, status: os.stat_result) -> bool:
 def _has_replaced(scratch: Path, target: Path) -> bool:
     """Put a file in the place of another; False where that is mounted, as in a container."""
     try:
-        scratch.replace(target)
+        os.replace(scratch, target)  # noqa: PTH105 - a method would make a path of it
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise

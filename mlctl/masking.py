@@ -151,21 +151,15 @@ def find(
 
     Besides those that look like one, the `known` ones of elsewhere.
     """
-    match data:
-        case dict():
-            for key, value in data.items():
-                if names_secret(key, value):
-                    yield (*at, key), value
-                else:
-                    yield from find(value, (*at, key), known)
-        case list():
-            for index, value in enumerate(data):
-                yield from find(value, (*at, index), known)
-        case str():
-            for secret in text_secrets(data, known):
-                yield at, secret
-        case _:
-            return
+    if isinstance(data, str):
+        for secret in text_secrets(data, known):
+            yield at, secret
+    elif isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            if names_secret(key, value):
+                yield (*at, key), value
+            else:
+                yield from find(value, (*at, key), known)
 
 
 def places(data: Data) -> Iterable[Pointer]:

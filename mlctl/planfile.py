@@ -218,11 +218,7 @@ def _unchanged(step: PlanStep, upload: Upload) -> None:
 def _without_secrets(
     step: PlanStep, body: Mapping[str, Data], known: frozenset[str]
 ) -> dict[str, Data]:
-    """A body of a step with asterisks for the secrets that apply finds in the file again.
-
-    Raises:
-        PlanFileError: it holds one that apply would not find.
-    """
+    """A body of a step with asterisks for the secrets that apply finds in the file again."""
     cleaned = copy.deepcopy(dict(body))
     for form in kind_of(step.target).forms:
         for form_field in form.fields:

@@ -121,11 +121,11 @@ _BOXES = (dict, list)
 
 def without(data: Mapping[str, Data], pointers: Iterable[Pointer]) -> dict[str, Data]:
     """The data without what is at some pointers; what stays is shared with it, not copied."""
-    kept = dict(data)
+    remainder = dict(data)
     for pointer in pointers:
-        if get(kept, pointer, kept) is kept:
+        if get(remainder, pointer, remainder) is remainder:
             continue  # nothing there
-        holder: Data = kept
+        holder: Data = remainder
         original: Data = data
         for step in pointer[:-1]:
             original = original[step]
@@ -133,7 +133,7 @@ def without(data: Mapping[str, Data], pointers: Iterable[Pointer]) -> dict[str, 
                 holder[step] = dict(original)
             holder = holder[step]
         del holder[pointer[-1]]
-    return kept
+    return remainder
 
 
 def nest(values: Mapping[Pointer, Data]) -> dict[str, Data]:

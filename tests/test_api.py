@@ -172,7 +172,7 @@ def test_what_no_file_declares_any_more_is_pruned_up_to_the_limit(tmp_path: Path
             mlctl.apply(planned, workspace)
         planned = mlctl.plan(files, workspace, project=project, prune=True)
         assert mlctl.apply(planned, workspace).destroyed == 1
-        with pytest.raises(mlctl.InvalidOption, match="nothing says what is the project's"):
+        with pytest.raises(mlctl.InvalidOption, match="the project has no name"):
             mlctl.plan(files, workspace, prune=True)
 
 

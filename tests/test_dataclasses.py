@@ -105,3 +105,45 @@ def test_one_without_fields_equals_another() -> None:
 
     assert Nothing() == Nothing()
     assert {Nothing(): 1}[Nothing()] == 1
+
+
+@dataclass(slots=True)
+class Part:
+    name: str
+    sizes: list[int] = field(default_factory=list)
+    total: int = field(init=False)
+    unit: str = field(default="GB", kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.total = sum(self.sizes)
+
+
+@dataclass(slots=True)
+class Whole(Part):
+    owner: str = field(kw_only=True)
+
+
+def test_an_instance_is_made_as_the_standard_library_makes_it() -> None:
+    first, second = Part("a"), Part("b", [1, 2], unit="TB")
+    assert (first.sizes, first.total, first.unit) == ([], 0, "GB")
+    assert (second.sizes, second.total, second.unit) == ([1, 2], 3, "TB")
+    assert first.sizes is not Part("a").sizes
+    assert Whole("c", [5], owner="d").total == 5
+
+
+@pytest.mark.parametrize("values", [(), ("a", [], "GB")])
+def test_what_does_not_fit_the_fields_is_refused(values: Any) -> None:
+    for _ in range(2):  # the first instance, and every other
+        with pytest.raises(TypeError, match=r"Part\.__init__\(\)"):
+            Part(*values)
+
+
+def test_the_initializer_is_compiled_for_the_first_instance() -> None:
+    @dataclass
+    class Late:
+        value: int
+
+    before = Late.__init__
+    assert Late(1).value == 1
+    assert Late.__init__ is not before
+    assert Late(value=2).value == 2

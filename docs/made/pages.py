@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.cli.parser import help as help_page
-from mlctl.cli.parser.examples import examples
+from mlctl.cli.parser.help import examples
 from mlctl.cli.parser.tree import CommandNode
 
 _HEAD = """\

@@ -1,1 +1,1 @@
-"""Carrying out the steps of a plan, in parallel or on virtual time."""
+"""Carry out the steps of a plan, in parallel or on virtual time."""

@@ -1,4 +1,4 @@
-"""The events of an apply, the errors of its own, and how often a step is retried."""
+"""The events of an apply, its own errors, and its retries."""
 
 from __future__ import annotations
 
@@ -23,28 +23,26 @@ class StepState(Enum):
 
 
 class Stale(Permanent):
-    """The target has changed since the plan was computed."""
+    """The target has changed since the plan was made."""
 
 
 class NotEffective(Permanent):
     """The backend reported success, but the resource does not have the planned values."""
 
     def __init__(self, target: Address, mismatches: list[FieldChange]) -> None:
-        super().__init__(
-            "NotEffective", f"{target} was written, but reading it back shows another value"
-        )
+        super().__init__("NotEffective", f"{target} was written, but reads back with another value")
         self.mismatches = mismatches
 
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """A change of state of a step.
+    """A change of a step's state.
 
     `because` is the failed step for which this one was skipped, or the one that ran out of attempts
     before this one was started; `delay` is in seconds. `wrote` says whether the backend was written
-    to; of a creation, whether it was this one that made the resource. A step that is not `waited`
-    for is done once the backend has accepted it. One that is not `verified` could not be
-    read back (`error`), whether it is done or has failed after it was accepted.
+    to; for a creation, whether this apply created the resource. A step that is not `waited` for is
+    done once the backend has accepted it. One that is not `verified` could not be read back
+    (`error`), whether it is done or has failed after it was accepted.
     """
 
     step: PlanStep
@@ -59,12 +57,12 @@ class StepEvent:
 
 @dataclass(frozen=True, slots=True)
 class RetryOptions:
-    """How often a request is tried again after a transient error; durations are in seconds.
+    """How requests are retried after transient errors; durations are in seconds.
 
-    The delay is the service's `Retry-After`, else it doubles from `base` up to `longest`. While an
-    operation that somebody else began runs on the target, the target is read every `poll` seconds,
-    for `operation_timeout` seconds at most. A read after a write that still shows what was there
-    before is asked again for `stale` seconds: online deployments were seen to answer so.
+    The delay is the service's `Retry-After`, else it doubles from `base` up to `longest`. While
+    somebody else's operation is running on the target, the target is read every `poll` seconds, for
+    `operation_timeout` seconds at most. A read that still shows the state before a write is retried
+    for `stale` seconds: online deployments were seen to answer so.
     """
 
     attempts: int = 6
@@ -75,7 +73,7 @@ class RetryOptions:
     stale: float = 60.0
 
     def delay(self, attempt: int, error: Transient) -> float | None:
-        """Seconds to wait after the failed `attempt` (counted from 1); None to give up."""
+        """Return the seconds to wait after the failed `attempt` (from 1); None to give up."""
         if attempt >= self.attempts:
             return None
         if error.retry_after is not None:

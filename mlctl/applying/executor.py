@@ -1,6 +1,6 @@
-"""Carries out the steps of a plan, in parallel, and yields an event for each change of state.
+"""Carry out the steps of a plan in parallel, and yield an event for each change of state.
 
-One thread decides what starts; a scheduler runs the tasks, which touch nothing but the backend.
+One thread decides what starts; a scheduler runs the tasks, which only touch the backend.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def apply(
 ) -> Iterator[StepEvent]:
     """Carry out the steps; the last event of each step is its outcome.
 
-    Once `stop` is set nothing new starts: what runs is finished, the rest is cancelled. So it is
-    once a step has run out of attempts: the service is away, and the others would run out of theirs
-    one after the other. Without `wait`, a step that no other needs is done once it is accepted, and
-    not read back. What is unset or deleted on the way, and put back later, is in the `journal` by
-    then: the process may be killed.
+    Once `stop` is set nothing new starts: running steps finish, the rest are cancelled. The same
+    happens once a step has run out of attempts: the service is down, and the others would fail one
+    by one. Without `wait`, a step that no other needs is done once it is accepted, and is not read
+    back. Before anything is unset or deleted to be restored later, it is in the `journal`: the
+    process may be killed.
 
     Raises:
         ServiceError: the journal cannot be written; nothing was begun.
@@ -74,7 +74,7 @@ def apply(
 
 
 def _scheduler(backend: Backend, parallelism: int) -> Scheduler[StepEvent]:
-    """The scheduler that suits the backend's clock."""
+    """Return the scheduler that suits the backend's clock."""
     if isinstance(backend, SupportsVirtualTime):
         return VirtualTimeScheduler(parallelism, backend.now)
     return ThreadScheduler(parallelism)
@@ -88,7 +88,7 @@ class _Progress:
     expected: dict[Address, str | None] = field(init=False)
     _failed: dict[int, PlanStep] = field(default_factory=dict)
     _held: list[PlanStep] = field(default_factory=list)
-    _busy: set[Address] = field(default_factory=set)  # the endpoints with a step that runs
+    _busy: set[Address] = field(default_factory=set)  # the endpoints with a running step
     _sorter: TopologicalSorter[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,9 +112,9 @@ class _Progress:
         return self._sorter.is_active()
 
     def ready(self) -> list[PlanStep]:
-        """The steps that may start now: of those under one endpoint the first, while none runs.
+        """Return the steps that may start now; one at a time under each endpoint.
 
-        An endpoint on which an operation runs refuses every other one
+        An endpoint with a running operation refuses every other one
         (how-to-troubleshoot-online-endpoints).
         """
         steps = self._held + [self._by_id[number] for number in self._sorter.get_ready()]
@@ -131,7 +131,7 @@ class _Progress:
         return [step for step in steps if step.id not in held_ids]
 
     def assignment(self, step: PlanStep, *, waits: bool) -> Assignment:
-        """The step, and what is known of its target."""
+        """Return the step, and what is known of its target."""
         expected = self.expected.get(step.target)
         steps = self._by_target[step.target]
         later = tuple(steps[steps.index(step) + 1 :])
@@ -139,17 +139,17 @@ class _Progress:
         return Assignment(step, expected, later, waits, self._renewed(step), waiting)
 
     def _waiting(self, step: PlanStep) -> tuple[PlanStep, ...]:
-        """The last steps on what can only be deleted once this step has let go of it."""
+        """Return the last steps on what can only be deleted after this step."""
         deletes = self._deletes_after.get(step.id, ())
         return tuple(self._by_target[delete.target][-1] for delete in deletes)
 
     def _renewed(self, step: PlanStep) -> dict[Address, str | None]:
-        """What goes with a delete and is created again, with the fingerprints."""
+        """Return what is deleted with a target and created again, with the fingerprints."""
         renewed = self._renewed_under.get(step.target, ()) if step.deletes else ()
         return {address: self.expected.get(address) for address in renewed}
 
     def skipped(self, step: PlanStep) -> StepEvent | None:
-        """The outcome of a step that cannot start because of a failure; None when it can."""
+        """Return the outcome of a step that cannot start because of a failure; None if it can."""
         cause = next((self._failed[need] for need in step.needs if need in self._failed), None)
         return StepEvent(step, StepState.SKIPPED, because=cause) if cause is not None else None
 
@@ -157,7 +157,7 @@ class _Progress:
         step = event.step
         if event.state is StepState.DONE:
             self.expected[step.target] = None if step.deletes else WRITTEN
-        elif event.state is not StepState.CANCELLED:  # what needs it is cancelled too
+        elif event.state is not StepState.CANCELLED:  # what needs it is cancelled, too
             self._failed[step.id] = event.because or step
         if step.target.kind in AT_ENDPOINTS:
             self._busy.discard(step.target.up or step.target)

@@ -1,6 +1,6 @@
-"""The lease of an apply: taken before its first write, renewed by a thread, given back at its end.
+"""The lease of an apply: acquired before its first write, renewed by a thread, released at its end.
 
-Plans take none. A process that is killed gives nothing back; its lease is over a minute later.
+Plans need none. A killed process releases nothing; its lease expires after a minute.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from mlctl.backends.ports.lease import (
 from mlctl.dataclasses import dataclass
 from mlctl.service_errors import ServiceError, Transient
 
-_POLL_S = 2.0  # between two looks at a lease that another holds
-_ATTEMPTS = 5  # to reach what keeps the leases
+_POLL_S = 2.0  # between two attempts at a lease that another process holds
+_ATTEMPTS = 5  # to reach the service that keeps the leases
 _RENEW_S = LEASE_S / 3
-_RENEW_AGAIN_S = LEASE_S / 12  # after a renewal that failed
+_RENEW_AGAIN_S = LEASE_S / 12  # after a failed renewal
 _LONGEST = 200  # characters of a command
 
 
@@ -37,10 +37,10 @@ def _ignore(_: Lease) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """The lease of a project, for a holder, who waits `timeout` seconds where another has it.
+    """A request for a project's lease, which waits `timeout` seconds if another process has it.
 
-    `waiting` is called once, with that other's. `now` counts seconds from any moment, and by
-    `pause` (see `keep_renewed`) it waits.
+    `waiting` is called once, with that holder's lease. `now` counts seconds from any moment, and
+    `pause` (see `keep_renewed`) waits.
     """
 
     project: str
@@ -55,14 +55,14 @@ class LeaseRequest:
 def under_lease(
     backend: Backend, request: LeaseRequest | None, stop: threading.Event
 ) -> Iterator[Backend]:
-    """The backend as it writes under a lease, which is renewed until the block ends.
+    """Yield the backend writing under a lease, which is renewed until the block ends.
 
-    The backend itself where none is wanted, where it has no leases, and once `stop` was set while
-    another had the lease: nothing starts then.
+    Yields the backend itself if no lease is needed, if it has no leases, or if `stop` was set while
+    waiting for the lease: nothing starts then.
 
     Raises:
-        LeaseHeld: another has it, and still had it when the time to wait was over.
-        ServiceError: what keeps the leases cannot be reached, or refuses.
+        LeaseHeld: another process still has the lease after the timeout.
+        ServiceError: the service that keeps the leases cannot be reached, or refuses.
     """
     if request is None or not isinstance(backend, SupportsLeases):
         yield backend
@@ -82,13 +82,15 @@ def under_lease(
     finally:
         ended.set()
         renewing.join()
-        with suppress(ServiceError):  # it is over by itself in a minute
+        with suppress(ServiceError):  # it expires in a minute
             leases.release(lease)
 
 
 def _acquired(leases: Leases, request: LeaseRequest, stop: threading.Event) -> Lease | None:
-    """The lease; None where `stop` was set before it was free."""
-    deadline: float | None = None  # when the time to wait is over; it begins when another has it
+    """Acquire the lease; None if `stop` was set first."""
+    deadline: float | None = (
+        None  # end of the timeout, which starts when another process has the lease
+    )
     failures = 0
     while True:
         wait = _POLL_S
@@ -116,9 +118,9 @@ def keep_renewed(
     ended: threading.Event,
     pause: Callable[[threading.Event, float], bool] = threading.Event.wait,
 ) -> None:
-    """Renew a lease until `ended` is set or the lease is lost, which the next write says.
+    """Renew a lease until `ended` is set or the lease is lost, which the next write reports.
 
-    `pause` waits for an event, for seconds at most, and says whether it was set.
+    `pause` waits for an event, for seconds at most, and returns whether it was set.
     """
     wait = _RENEW_S
     while not pause(ended, wait):
@@ -133,7 +135,7 @@ def keep_renewed(
 
 
 def holder(command: str, environment: Mapping[str, str]) -> Holder:
-    """This process, as others see it; `command` must have no secrets."""
+    """Describe this process to others; `command` must have no secrets."""
     import socket  # noqa: PLC0415 - a plan imports this module, and has no lease
 
     user = next(filter(None, map(environment.get, _USERS)), "") or _user()
@@ -148,12 +150,12 @@ def _user() -> str:
         return str(os.getuid())
 
 
-# In a pipeline: who started it; else the user of the machine.
+# In a pipeline, who started it; else the user of the machine.
 _USERS = ("GITHUB_ACTOR", "BUILD_REQUESTEDFOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
 
 
 def _run_url(environment: Mapping[str, str]) -> str:
-    """The page of the pipeline's run, on GitHub, Azure DevOps or GitLab; "" elsewhere."""
+    """Return the URL of the pipeline run on GitHub, Azure DevOps or GitLab; "" elsewhere."""
     get = environment.get
     if get("GITHUB_RUN_ID"):
         at = f"{get('GITHUB_SERVER_URL', 'https://github.com')}/{get('GITHUB_REPOSITORY')}"

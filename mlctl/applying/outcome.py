@@ -1,4 +1,4 @@
-"""How an apply ended: its events summed up."""
+"""The outcome of an apply, summed up from its events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mlctl.service_errors import TIMED_OUT, Unavailable
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an apply ended: the last event of each step, and the number of resources written.
+    """The last event of each step, and the number of resources written.
 
     A replacement counts as destroyed once the old resource is gone, and as added once the new one
-    is there. What was already as planned is not counted; what failed after it was written, is.
+    exists. What was already as planned is not counted; what failed after it was written is.
     """
 
     done: tuple[StepEvent, ...]
@@ -48,13 +48,13 @@ class Outcome:
 
     @property
     def lease_lost(self) -> LeaseLost | None:
-        """Why nothing more may be written, where the lease was lost."""
+        """The loss of the lease, after which nothing more may be written."""
         errors = (event.error for event in (*self.cancelled, *self.failed))
         return next((error for error in errors if isinstance(error, LeaseLost)), None)
 
     @property
     def outage(self) -> str | None:
-        """Why nothing more was started, where a step found that nothing can succeed any more."""
+        """Why nothing more was started, if a step found that everything would fail."""
         because = next((event.because for event in self.cancelled if event.because), None)
         if because is None:
             return None
@@ -62,12 +62,12 @@ class Outcome:
             event.step is because and isinstance(event.error, Unavailable)
             for event in (*self.failed, *self.done)
         ):
-            return f"it would have failed as {because.target} did"
-        return f"the service gave no answer to {because.target}"
+            return f"it would have failed like {because.target}"
+        return f"the service did not answer for {because.target}"
 
     @property
     def partial(self) -> bool:
-        """Whether something was done or, as far as is known, at least begun."""
+        """Whether something was done or, as far as known, at least begun."""
         return bool(self.done) or any(event.wrote for event in self.failed)
 
     @property
@@ -77,17 +77,17 @@ class Outcome:
 
     @property
     def timed_out(self) -> bool:
-        """Whether an operation took longer than its time limit; it may still be running."""
+        """Whether an operation exceeded its time limit; it may still be running."""
         return any(event.error and event.error.code == TIMED_OUT for event in self.failed)
 
     @property
     def wrote(self) -> bool:
-        """Whether anything was written at all."""
+        """Whether anything was written."""
         return any(event.wrote for event in self.done)
 
     @cached_property
     def lost(self) -> list[Address]:
-        """What was destroyed to be replaced, and was not created again."""
+        """Return what was destroyed to be replaced, but not created again."""
         unmade = (*self.failed, *self.skipped, *self.cancelled)
         return sorted(
             {event.step.target for event in unmade if not event.step.deletes} & self._deleted
@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def gone(self) -> set[Address]:
-        """What was destroyed, and was not to be created again."""
+        """Return what was destroyed for good."""
         events = (*self.done, *self.failed, *self.skipped, *self.cancelled)
         return self._deleted - {event.step.target for event in events if not event.step.deletes}
 
@@ -110,7 +110,7 @@ def collect(
     actions: Mapping[Address, Action],
     show_event: Callable[[StepEvent], None],
 ) -> Outcome:
-    """Pass each event to `show_event`, and sum them up at the end.
+    """Pass each event to `show_event`, and sum them up.
 
     `actions` are the plan's, by resource.
     """
@@ -136,7 +136,7 @@ def collect(
 def _counts(
     events_done: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action]
 ) -> tuple[int, int, int]:
-    """How many resources were added, changed and destroyed."""
+    """Count the resources added, changed and destroyed."""
     events_by_change: dict[Address, list[StepEvent]] = defaultdict(list)
     steps = Counter(step.change for step in work.steps)
     for event in events_done:

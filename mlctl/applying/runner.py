@@ -1,8 +1,8 @@
-"""Carries out one step: reads, writes, reads back.
+"""Carry out one step: read, write, read back.
 
-Before the write the target is read: if it has changed since the plan was made the step is refused,
-if it is already as planned nothing is written. The body is laid over what was read just then. After
-the write it is read back and compared.
+Before the write the target is read: if it has changed since the plan was made the step is refused;
+if it is already as planned nothing is written. The body is laid over what was just read. After the
+write the target is read back and compared.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from mlctl.service_errors import (
     Unavailable,
 )
 
-WRITTEN = "written by this apply"  # in place of a fingerprint: it cannot be known beforehand
+WRITTEN = "written by this apply"  # in place of a fingerprint that cannot be known beforehand
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A step, the fingerprint that its target should have now, and the `later` steps on it.
+    """A step, its target's expected fingerprint, and the `later` steps on the target.
 
-    `renewed` are the addresses, with their fingerprints, of what goes with this step's delete and
-    is created again later. `waiting` are the last steps on what is deleted only after this step.
+    `renewed` are the addresses, with fingerprints, of what this step's delete removes and later
+    steps create again. `waiting` are the last steps on what is deleted only after this step.
     """
 
     step: PlanStep
@@ -72,11 +72,11 @@ class Assignment:
 
 @dataclass(slots=True)
 class SharedState:
-    """What the steps of an apply know of each other.
+    """What the steps of an apply share.
 
     `stop` is set by the user. `outage` is the first step that ran out of attempts: the service is
-    away, and nothing new starts; nor does it once the lease is `lost`. `snapshots` are the
-    bodies that were read just before a delete. `clock` is that of a backend whose time is virtual.
+    down, and nothing new starts; nor does it once the lease is `lost`. `snapshots` are the bodies
+    that were read just before a delete. `clock` is that of a backend on virtual time.
     """
 
     stop: threading.Event
@@ -99,11 +99,11 @@ class StepRunner:
     scope: Scope
     retry: RetryOptions
     shared: SharedState
-    _accepted: bool = False  # the service took a write, whatever came of it
-    _wrote: bool = False  # the target is as it is because of this step
+    _accepted: bool = False  # the service accepted a write, whatever came of it
+    _wrote: bool = False  # this step caused the target's state
 
     def run(self) -> Iterator[StepEvent | WaitUntil]:
-        """The events of the step: its start, its retries and its outcome."""
+        """Yield the events of the step: its start, its retries and its outcome."""
         step, shared = self.assignment.step, self.shared
         try:
             if shared.stop.is_set() or shared.outage is not None or shared.lost is not None:
@@ -142,7 +142,7 @@ class StepRunner:
         return (live is None) == step.deletes
 
     def _do(self, step: PlanStep) -> _StepTask[StepEvent]:
-        """Carry out the step; its last event."""
+        """Carry out the step, and return its last event."""
         waits = self.assignment.waits
         live = yield from self._read(step.target)
         if self._is_done(step, live) or (yield from self._is_needless(live)):
@@ -181,17 +181,17 @@ class StepRunner:
         if as_planned(step, live, self.scope):
             return True
         if step.subsumed and as_planned(self.assignment.final, live, self.scope):
-            return True  # it went with its parent before, and was created again with it
+            return True  # it was deleted with its parent, and created again with it
         if expected in (WRITTEN, live_fingerprint(live, self.scope)):
             return False
         if any(as_planned(step_after, live, self.scope) for step_after in self.assignment.later):
-            return True  # this plan was carried out before, at least that far
+            return True  # this plan was carried out before, at least up to here
         raise Stale("Stale", f"{step.target} has changed since the plan was made")
 
     def _is_needless(self, live: Live | None) -> _StepTask[bool]:
-        """Whether the plan was carried out before, and the target is as its last step wants it.
+        """Whether the target is already as its last step in the plan wants it.
 
-        An endpoint would lose its default deployment for a while, for nothing.
+        Otherwise an endpoint would lose its default deployment for a while, for nothing.
         """
         waiting = self.assignment.waiting
         if not (waiting and as_planned(self.assignment.final, live, self.scope)):
@@ -203,7 +203,7 @@ class StepRunner:
         return True
 
     def _keep(self, step: PlanStep, live: Live | None) -> _StepTask[None]:
-        """Keep the bodies of what is deleted now, and of what goes with it to be created again.
+        """Keep the bodies of what is deleted now, with what will be created again.
 
         Raises:
             Stale: one has changed since the plan was made.
@@ -218,7 +218,7 @@ class StepRunner:
         self.shared.snapshots.take(bodies)
 
     def _read(self, address: Address) -> _StepTask[Live | None]:
-        """A resource, once no operation runs on it any more."""
+        """Read a resource, once no operation is running on it."""
         attempt, waited = 0, 0.0
         while True:
             try:
@@ -237,9 +237,9 @@ class StepRunner:
     def _read_again(
         self, step: PlanStep, written: Mapping[str, Data]
     ) -> _StepTask[tuple[Live | None, list[FieldChange]]]:
-        """What the target is after the write, and where it still differs from what was written.
+        """Read the target after the write, and return where it still differs.
 
-        For a while reads may show what was there before, as Succeeded.
+        For a while reads may show the state before the write, as Succeeded.
         """
         waited = 0.0
         while True:
@@ -253,10 +253,10 @@ class StepRunner:
             waited += self.retry.poll
 
     def _write(self, step: PlanStep, live: Live | None) -> _StepTask[Mapping[str, Data]]:
-        """Write once, retrying after transient errors; the body that was written.
+        """Write, retrying after transient errors, and return the body that was written.
 
-        Each attempt lays the body over what was read just before it. Where the response was lost,
-        reading tells whether the write took effect.
+        Each attempt lays the body over what was just read. If the response was lost, reading shows
+        whether the write took effect.
 
         Raises:
             Stale: the target has changed since, other than by this write.
@@ -292,7 +292,7 @@ class StepRunner:
                 return body
 
     def _body(self, step: PlanStep, live: Live | None) -> Mapping[str, Data]:
-        """What the step says, over what is there, or was there before this apply deleted it."""
+        """Return the step's body over the live one, or over the one that this apply deleted."""
         base = live.body if live is not None else self.shared.snapshots.body(step.target)
         return {} if step.deletes else step.body_over(base)
 
@@ -301,7 +301,7 @@ class StepRunner:
     ) -> _StepTask[None]:
         operation = self._send(step, body, live)
         self._accepted = True
-        # Others may have made the same in the meantime: only one made it.
+        # Others may have created the same in the meantime, but only one did.
         self._wrote = not (step.creates and operation.created is False)
         if self.assignment.waits:
             yield self._wait_until(operation)
@@ -321,7 +321,7 @@ class StepRunner:
         """Wait before the next attempt.
 
         Raises:
-            Transient: `error`, where there is no further attempt.
+            Transient: `error`, if there is no further attempt.
         """
         delay = self.retry.delay(attempt, error)
         if delay is None or self.shared.stop.is_set():
@@ -330,7 +330,7 @@ class StepRunner:
         yield from self._wait(delay)
 
     def _wait(self, seconds: float) -> _StepTask[None]:
-        """Wait; other tasks may have advanced a virtual clock meanwhile."""
+        """Wait; other tasks may advance a virtual clock meanwhile."""
         clock = self.shared.clock
         if clock is not None:
             moment = clock.now() + seconds

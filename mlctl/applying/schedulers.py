@@ -1,6 +1,6 @@
-"""Schedulers run tasks at once: on threads, or one after the other on a virtual clock.
+"""Schedulers run tasks: on threads, or in turn on a virtual clock.
 
-A task is a generator. It yields its events, and a `WaitUntil` before each of its waits.
+A task is a generator. It yields its events, and a `WaitUntil` before each wait.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WaitUntil:
-    """The task is about to wait until `moment` on the backend's virtual clock (None: no clock)."""
+    """The task will wait until `moment` on the backend's virtual clock (None: no clock)."""
 
     moment: float | None = None
 
 
 class Scheduler(Protocol[T]):
-    """Runs tasks, no more than `parallelism` at once, and passes on their events."""
+    """Runs at most `parallelism` tasks at once, and passes on their events."""
 
     def start(self, task: Iterator[T | WaitUntil]) -> None:
-        """Queue a task; it runs as soon as fewer than `parallelism` others do."""
+        """Queue a task; it runs once fewer than `parallelism` others do."""
 
     def next_event(self) -> T:
-        """The next event of any running task. What a task raises is raised here."""
+        """Return the next event of any running task, or raise what a task raised."""
 
     def close(self) -> None:
-        """Return once no task runs any more."""
+        """Return once no task is running."""
 
 
 class ThreadScheduler(Generic[T]):
-    """Runs each task in a thread: for backends on real time."""
+    """Runs each task in a thread, for backends on real time."""
 
     def __init__(self, parallelism: int) -> None:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - brings `logging`
@@ -45,18 +45,18 @@ class ThreadScheduler(Generic[T]):
         self._events: SimpleQueue[T | BaseException] = SimpleQueue()
 
     def start(self, task: Iterator[T | WaitUntil]) -> None:
-        """Queue a task; it runs as soon as fewer than `parallelism` others do."""
+        """Queue a task; it runs once fewer than `parallelism` others do."""
         self._executor.submit(self._run, task)
 
     def next_event(self) -> T:
-        """The next event of any running task. What a task raises is raised here."""
+        """Return the next event of any running task, or raise what a task raised."""
         event = self._events.get()
         if isinstance(event, BaseException):
             raise event
         return event
 
     def close(self) -> None:
-        """Return once no task runs any more."""
+        """Return once no task is running."""
         self._executor.shutdown()
 
     def _run(self, task: Iterator[T | WaitUntil]) -> None:
@@ -71,8 +71,8 @@ class ThreadScheduler(Generic[T]):
 class VirtualTimeScheduler(Generic[T]):
     """Runs tasks in one thread, for backends on a virtual clock.
 
-    The task whose wait ends first goes on first; of several, the one that was started first. The
-    same tasks therefore always give the same sequence of events, which threads would not.
+    The task whose wait ends first continues first; of several, the one that was started first. So
+    the same tasks always give the same sequence of events, unlike threads.
     """
 
     def __init__(self, parallelism: int, now: Callable[[], float]) -> None:
@@ -83,12 +83,12 @@ class VirtualTimeScheduler(Generic[T]):
         self._running: list[tuple[float, int, Iterator[T | WaitUntil]]] = []
 
     def start(self, task: Iterator[T | WaitUntil]) -> None:
-        """Queue a task; it runs as soon as fewer than `parallelism` others do."""
+        """Queue a task; it runs once fewer than `parallelism` others do."""
         self._count += 1
         heappush(self._queued, (self._count, task))
 
     def next_event(self) -> T:
-        """The next event of any running task. What a task raises is raised here."""
+        """Return the next event of any running task, or raise what a task raised."""
         while True:
             while self._queued and self._free:
                 self._free -= 1
@@ -105,4 +105,4 @@ class VirtualTimeScheduler(Generic[T]):
             heappush(self._running, (moment, number, task))
 
     def close(self) -> None:
-        """Nothing to do: no task runs between two calls of `next_event`."""
+        """Do nothing: no task runs between two calls of `next_event`."""

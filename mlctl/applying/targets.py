@@ -1,4 +1,4 @@
-"""The live targets of steps, compared with the plan: whether they are stale, or as planned."""
+"""Compare the live targets of steps with the plan: whether they are stale, or as planned."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from mlctl.pointer import Data
 
 
 def stale_targets(work: Work, backend: Backend) -> list[Address]:
-    """What has changed since the plan was made, other than by the steps of this plan.
+    """Return what has changed since the plan was made, other than by this plan's steps.
 
-    A plan whose apply was interrupted can therefore be applied again.
+    So a plan whose apply was interrupted can be applied again.
     """
     live = backend.read(work.read.keys())
     steps = defaultdict[Address, list[PlanStep]](list)
@@ -46,7 +46,7 @@ def stale_targets(work: Work, backend: Backend) -> list[Address]:
 
 
 def live_fingerprint(live: Live | None, scope: Scope) -> str | None:
-    """The fingerprint; what is being deleted counts as absent, as it does for the plan."""
+    """Return the fingerprint; what is being deleted counts as missing, as in the plan."""
     if live is None or state(live.body) == "deleting":
         return None
     return fingerprint(live.body, kind_of(live.address), scope)
@@ -60,7 +60,7 @@ def as_planned(step: PlanStep, live: Live | None, scope: Scope) -> bool:
 
 
 def _same(left_value: Data, right_value: Data) -> bool:
-    """Whether two values are the same for sure; an object or a list may hold `true` or 1."""
+    """Whether two values are certainly the same; an object or list may hold `true` or 1."""
     return (
         type(left_value) is type(right_value)
         and left_value == right_value
@@ -71,13 +71,13 @@ def _same(left_value: Data, right_value: Data) -> bool:
 def mismatches_of(
     step: PlanStep, live: Live | None, scope: Scope, written: Mapping[str, Data] | None = None
 ) -> list[FieldChange]:
-    """Where the target differs from what the step would make it, or from the body `written`."""
+    """Return where the target differs from the step, or from the body `written`."""
     if live is None or step.deletes:
         return []
     kind, body = kind_of(step.target), step.body_over(live.body) if written is None else written
     form = form_of_body(kind, body, scope)
     if all(_same(pointer.get(body, at), pointer.get(live.body, at)) for at in form.wires):
-        return failed_operation(live)  # what is spelt the same means the same
+        return failed_operation(live)  # equal spelling means equal values
     # A body without a default deployment unsets it; other fields left out are the service's.
     unset = {field.at: routes.nothing(field) for field in kind.route_fields}
     planned = {**unset, **stored_values(body, form, scope, with_service_fields=False)}
@@ -89,6 +89,6 @@ def mismatches_of(
 
 
 def rewrites_secrets(step: PlanStep) -> bool:
-    """Whether the step writes secrets of which nobody can read whether they are there already."""
+    """Whether the step writes secrets, whose live values cannot be read."""
     forms = kind_of(step.target).forms if step.secrets else ()
     return any(written_secrets(form, step.body) for form in forms)

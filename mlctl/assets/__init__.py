@@ -1,1 +1,1 @@
-"""Local files that documents name: hashes, the assets that they become, and their names."""
+"""Local files that documents name: their hashes, and the assets that they become."""

@@ -1,8 +1,8 @@
-"""Replaces local paths by content or uploads, and inline assets by resources of their own.
+"""Replace local paths by content or uploads, and inline assets by separate resources.
 
 A deployment with a folder of code, an inline environment or a pipeline component in a file needs
-assets that no document declares. They become resources here, owned by the deployment, and plan and
-apply treat them as any other. Their names follow from their content: the same content is the same
+assets that no document declares. They become resources here, owned by the deployment, which plan
+and apply treat like any other. Their names follow from their content: equal content is the same
 asset.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import files, pointer, source
-from mlctl.assets import hashing, names, steps
+from mlctl.assets import folders, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
@@ -42,9 +42,9 @@ _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 @dataclass(frozen=True, slots=True)
 class _Resolver:
-    """Resolves the local files of one resource after the other; what cannot be read is reported.
+    """Resolves the local files of one resource after another, and reports unreadable ones.
 
-    `components` are those of the files that were met: two steps may run the same.
+    `components` are those of files already read: two steps may run the same.
     """
 
     scope: Scope
@@ -53,9 +53,9 @@ class _Resolver:
     components: dict[Path | None, Resource] = dataclasses.field(default_factory=dict)
 
     def resolve(self, resource: Resource, parents: tuple[Path, ...] = ()) -> Iterator[Resource]:
-        """The assets of a resource, then the resource itself without local paths.
+        """Yield the assets of a resource, then the resource itself without local paths.
 
-        `within` are the files of the components that it is a part of.
+        `parents` are the files of the components that contain it.
         """
         values, uploads = dict(resource.values), list(resource.uploads)
         job = resource.get("job_definition")
@@ -92,13 +92,13 @@ class _Resolver:
                     uploads += found
             except OSError as error:
                 self.report.add(_unreadable(resource, field, error))
-        same = values == resource.values and len(uploads) == len(resource.uploads)
-        yield resource if same else replace(resource, values=values, uploads=tuple(uploads))
+        unchanged = values == resource.values and len(uploads) == len(resource.uploads)
+        yield resource if unchanged else replace(resource, values=values, uploads=tuple(uploads))
 
     def _adopted(
         self, resource: Resource, field: Field, asset: Resource, parents: tuple[Path, ...]
     ) -> Generator[Resource, None, Resource]:
-        """The asset and all that it needs; the asset under its name."""
+        """Yield an asset and all that it needs; return the asset under its final name."""
         self.report.extend(private_findings(resource, field, asset.uploads))
         of_file = asset.kind is COMPONENT and not asset.root
         file = files.real(Path(asset.document.source.name)) if of_file else None
@@ -120,7 +120,7 @@ class _Resolver:
     def _asset(
         self, resource: Resource, field: Field, value: Data, parents: tuple[Path, ...]
     ) -> Resource | None:
-        """The asset that an inline mapping or a local path becomes; None for other values."""
+        """Return the asset of an inline mapping or local path; None for other values."""
         if isinstance(value, dict) and field.refers_to and field.refers_to in KINDS:
             kind = KINDS[field.refers_to]
             form = kind.form_of(value)
@@ -131,7 +131,7 @@ class _Resolver:
             return None
         path = resolve(resource, value)
         if field.refers_to == CODE.name:
-            digest = hashing.code_hash(path, self.files)
+            digest = folders.code_hash(path, self.files)
             upload = Upload(UploadTarget.CODE, _absolute(path), digest, ("properties", "codeUri"))
             values: dict[Pointer, Data] = {
                 ("hash",): upload.digest,
@@ -145,12 +145,12 @@ class _Resolver:
     def _steps(
         self, resource: Resource, field: Field, jobs: Mapping[str, Data], parents: tuple[Path, ...]
     ) -> Generator[Resource, None, dict[str, Data]]:
-        """The components of steps that are in files or inline; the steps with references to them.
+        """Yield the components of steps, from files or inline; return steps that refer to them.
 
         Steps that are no mappings are left as they are: the schema has refused them.
         """
         components: dict[str, Resource] = {}
-        made = dict(jobs)
+        resolved = dict(jobs)
         for name, step in jobs.items():
             key = steps.component_key(step) if isinstance(step, Mapping) else ""
             at = replace(field, at=(*field.at, name, key))
@@ -171,18 +171,18 @@ class _Resolver:
             )
             if asset is not None:
                 whole = yield from self._adopted(resource, field, asset, parents)
-                made[name] = {
+                resolved[name] = {
                     **steps.run(step, asset.form.name, pointer.nest(whole.values)),
                     steps.component_key(step): _reference(whole),
                     SOURCE: FILE if name in components else INLINE,
                 }
-        return made
+        return resolved
 
 
 def resolve_local_files(
     resources: Iterable[Resource], scope: Scope, report: Report, content: Files = ON_DISK
 ) -> list[Resource]:
-    """The resources without local paths, each after the assets that its paths became.
+    """Return the resources without local paths, each after the assets of its paths.
 
     Paths that cannot be read are reported (MLC401) and left as they are.
     """
@@ -197,16 +197,12 @@ def _reference(asset: Resource) -> str:
 def _component(
     resource: Resource, path: Path, parents: tuple[Path, ...], content: Files
 ) -> Resource:
-    """The component in a file, whose name and version do not count.
-
-    Raises:
-        OSError: it cannot be read, is no component, or is a part of itself.
-    """
+    """Return the component in a file; its own name and version are ignored."""
     if files.real(path) in parents:
-        raise OSError(errno.ELOOP, "it is a component of itself", str(path))
+        raise OSError(errno.ELOOP, "the component contains itself", str(path))
     documents = source.load(str(path), content.read(path, source.MAX_BYTES), Report())
     if not documents:
-        raise OSError(errno.EILSEQ, "it holds no component", str(path))
+        raise OSError(errno.EILSEQ, "it is not a component", str(path))
     data = documents[0].data
     form = COMPONENT.form_of(data)
     values = {**form.written(data), ("name",): ANONYMOUS, ("version",): "1"}
@@ -217,7 +213,7 @@ def _component(
 def _inline(
     resource: Resource, at: Pointer, pipeline: Mapping[str, Data], components: Mapping[str, Data]
 ) -> Resource | None:
-    """The component that a step says itself."""
+    """Return the component that a step contains inline."""
     data = steps.inline_component(str(at[-1]), pipeline, components)
     if data is None:
         return None
@@ -229,9 +225,9 @@ def _inline(
 def _collected(
     resource: Resource, field: Field, value: Mapping[str, Data]
 ) -> Generator[Resource, None, dict[str, Data]]:
-    """The data assets that a deployment collects to; what it collects, with references to them.
+    """Yield a deployment's data assets for collection; return the collector that refers to them.
 
-    They have names of their own, as azure-ai-ml 1.35.2 gives them, and no owner.
+    They have their own names, which azure-ai-ml 1.35.2 gives them, and no owner.
     """
     declared, collections = value.get("collections"), dict[str, Data]()
     for name, collection in declared.items() if isinstance(declared, Mapping) else ():
@@ -253,7 +249,7 @@ def _collected(
 def _no_component(resource: Resource) -> Diagnostic:
     return Diagnostic(
         JOB_DEFINITION,
-        "there is a job that has not run, and no `component`",
+        "the job has not run, and there is no `component`",
         resource.label(("job_definition",), key=True),
         hint="name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`",
         address=str(resource.address),
@@ -261,10 +257,10 @@ def _no_component(resource: Resource) -> Diagnostic:
 
 
 def _component_of_job(resource: Resource, job: str) -> Resource:
-    """The component that the service makes of a job: azure-ai-ml 1.35.2 sends this definition.
+    """Return the component that the service makes of a job, as azure-ai-ml 1.35.2 sends it.
 
-    The SDK gives each of them version 1, so that no second one could be made; here the version is a
-    hash of the definition, as of other components that nobody has named.
+    The SDK gives each of them version 1, so a second one could not be created; here the version is
+    a hash of the definition, as for other anonymous components.
     """
     body = {"name": ANONYMOUS, "version": "1", "type": "pipeline", "jobs": {}}
     form = COMPONENT.form_of(body)
@@ -279,18 +275,18 @@ def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
         UNREADABLE,
         f"cannot read {file_name}{error.strerror or error}",
         resource.label(field.at),
-        hint="the path is relative to the file that names it",
+        hint="paths are relative to the file that names them",
         address=str(resource.address),
     )
 
 
 def resolve(resource: Resource, path: str) -> Path:
-    """A path of a document, relative to the document's folder."""
+    """Resolve a document's path relative to its folder."""
     return resource.document.folder / local_path(path)
 
 
 def digest(upload: Upload) -> str:
-    """The hash of an upload's content as it is now.
+    """Hash an upload's current content.
 
     Raises:
         OSError: it cannot be read.
@@ -298,9 +294,9 @@ def digest(upload: Upload) -> str:
     path = _existing(Path(upload.path))
     match upload.target:
         case UploadTarget.CODE:
-            return hashing.code_hash(path)
+            return folders.code_hash(path)
         case UploadTarget.ASSET:
-            return hashing.asset_hash(path)
+            return folders.asset_hash(path)
 
 
 def _yaml(path: Path, content: Files) -> Data:
@@ -335,19 +331,19 @@ def _absolute(path: Path) -> str:
 def _content(
     resource: Resource, field: Field, value: str, scope: Scope, content: Files
 ) -> tuple[Data, tuple[Upload, ...]]:
-    """What a path becomes that is no asset: the text of a conda file, or an upload and its URI."""
+    """Return what a path becomes other than an asset: a conda file's text, or an upload's URI."""
     if not is_local(value):
         return value, ()
     path = resolve(resource, value)
     if field.codec == "conda":
         return names.conda(_yaml(path, content)), ()
-    digest = hashing.asset_hash(path, content)
+    digest = folders.asset_hash(path, content)
     upload = Upload(UploadTarget.ASSET, _absolute(path), digest, field.wire)
     return _uri(upload, scope), (upload,)
 
 
 def _uri(upload: Upload, scope: Scope) -> str:
-    """Where the SDK uploads content to: a folder named by its hash in the workspace's own store."""
+    """Return where the SDK uploads content: a folder named by its hash in the default store."""
     return f"{_datastore(scope)}/{upload.folder}/{Path(upload.path).name}"
 
 

@@ -1,6 +1,6 @@
 """The names of anonymous assets, which follow from their content.
 
-They equal those of azure-ai-ml 1.35.2, so that an asset by one tool is found by the other.
+They equal those of azure-ai-ml 1.35.2, so that one tool finds what the other has created.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mlctl.pointer import Data
 
 
 def named(asset: Resource, scope: Scope) -> Resource:
-    """An anonymous asset with the name and version that follow from its content."""
+    """Return an anonymous asset with the name and version of its content."""
     if asset.address.name and asset.address.version:
         return asset
     if asset.kind is COMPONENT:
@@ -44,17 +44,17 @@ def named(asset: Resource, scope: Scope) -> Resource:
 
 
 def conda(value: Data) -> str:
-    """A conda specification as the SDK sends it: keys in the order of the alphabet."""
+    """Return a conda specification as the SDK sends it: with sorted keys."""
     return source.dump(_sorted(value))
 
 
 def sha256(text: str) -> str:
-    """The hash of a text."""
+    """Hash a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _environment_hash(asset: Resource) -> str:
-    """The version that azure-ai-ml 1.35.2 gives to an inline environment.
+    """Return the version that azure-ai-ml 1.35.2 gives to an inline environment.
 
     Origin: `Environment._generate_anonymous_name_version`.
     """
@@ -73,7 +73,7 @@ def _environment_hash(asset: Resource) -> str:
         ]
     text = ""
     for part in filter(None, parts):
-        text = text.join(sha256(part))  # sic: each hash with all before it between its letters
+        text = text.join(sha256(part))  # sic: each hash has all previous ones between its letters
     return sha256(text)
 
 

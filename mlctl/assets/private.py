@@ -1,6 +1,6 @@
-"""Files in an upload that were hardly meant to leave the machine: secrets, history, what links to.
+"""Find files in an upload that should probably stay local: secrets, history, outward links.
 
-`az` and the SDK upload them all the same, and so does mlctl, with a finding that names them.
+`az` and the SDK upload them anyway, as does mlctl, with a finding that names them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mlctl.assets import ignore
+from mlctl.assets import folders
 from mlctl.assets.folders import walk
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.files import real
@@ -30,7 +30,7 @@ _HARMLESS = re.compile(r"\.env\.(?:example|sample|template|dist)", re.IGNORECASE
 def private_findings(
     resource: Resource, field: Field, uploads: Iterable[Upload]
 ) -> Iterator[Diagnostic]:
-    """A finding for each folder among the uploads of a field that has private files in it.
+    """Yield a finding for each folder among a field's uploads that has private files.
 
     Raises:
         OSError: the folder or its ignore file cannot be read.
@@ -45,19 +45,19 @@ def private_findings(
                 PRIVATE,
                 f"`{path.name}` is uploaded with {listed}{remainder}",
                 resource.label(field.at),
-                hint=f"name what is not meant to be uploaded in `{path.name}/.amlignore`",
+                hint=f"list what should not be uploaded in `{path.name}/.amlignore`",
                 address=str(resource.address),
             )
 
 
 def private_files(root: Path) -> Iterator[str]:
-    """What of a folder's upload is private, by its path in the folder: a folder once, as a whole.
+    """Yield the private files of a folder's upload, by relative path; a private folder as a whole.
 
     Raises:
         OSError: the folder or its ignore file cannot be read.
     """
     top, last_folder = real(root), ""
-    for entry in walk(root, ignore.read(root), prune=False):
+    for entry in walk(root, folders.read_ignored(root), prune=False):
         if entry.is_folder or (last_folder and f"{entry.relative}/".startswith(last_folder)):
             continue
         path = root

@@ -1,4 +1,4 @@
-"""The components that the steps of a pipeline run, where a step says itself what it runs.
+"""Make components from pipeline steps that contain what they run.
 
 Origin: azure-ai-ml 1.35.2, `ComponentTranslatableMixin` and the `_to_component` of each job.
 """
@@ -14,7 +14,7 @@ from mlctl.pointer import Data
 Values: TypeAlias = Mapping[str, Data]
 
 _IO = ("inputs", "outputs", "description", "tags")
-# The key that tells that a step says what it runs, by its type, and what goes to the component.
+# By type, the key that shows that a step contains what it runs, and what the component gets.
 _INLINE = {
     "command": ("command", "code", "environment", "resources", "distribution"),
     "spark": (
@@ -41,7 +41,7 @@ _INLINE = {
         "resources",
     ),
 }
-# What stays in the step too, of what the component has.
+# What the step keeps of what the component gets.
 _KEPT = {
     "command": ("resources", "distribution"),
     "spark": ("entry", "py_files", "jars", "files", "archives", "conf", "args"),
@@ -54,14 +54,14 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def component_key(step: Values) -> str:
-    """The key under which a step names its component: a sweep has a trial."""
+    """Return the key under which a step names its component: a sweep has a trial."""
     return "trial" if str(step.get("type", "")).casefold() == "sweep" else "component"
 
 
 def inline_component(name: str, pipeline: Values, files: Mapping[str, Values]) -> Values | None:
-    """The document of the component that a step says itself; None where it names one.
+    """Return the component document that a step contains; None if it names a component.
 
-    `files` are the documents of the components that steps name by their paths, by step.
+    `files` are the documents of the components that steps name by path, by step.
     """
     step = pipeline["jobs"][name]
     kind = str(step.get("type", "command")).casefold()
@@ -79,7 +79,7 @@ def inline_component(name: str, pipeline: Values, files: Mapping[str, Values]) -
 
 
 def run(step: Values, kind: str, component: Values) -> dict[str, Data]:
-    """A step without what its component says; of a parallel one it repeats all."""
+    """Return a step without what its component has; a parallel step repeats it."""
     says = {*_INLINE.get(kind, ()), "description", "tags"} - {*_KEPT.get(kind, ())}
     settings = {key: entry for key, entry in step.items() if key not in says}
     if kind != "parallel":
@@ -92,14 +92,14 @@ def run(step: Values, kind: str, component: Values) -> dict[str, Data]:
 def _port(
     value: Data, pipeline: Values, files: Mapping[str, Values], *, first: bool = False
 ) -> dict[str, Data]:
-    """The port of a component that takes a value of a step, or gives it."""
+    """Return the component's port for a step's input or output."""
     bound = _BINDING.fullmatch(value) if isinstance(value, str) else None
     if bound is not None:
         group = bound[1]
         name = bound[2]
         if group != "jobs":
-            held = (pipeline.get(group) or {}).get(name, _FOLDER)
-            return _port(held, pipeline, files)
+            folder = (pipeline.get(group) or {}).get(name, _FOLDER)
+            return _port(folder, pipeline, files)
         match = _OF_STEP.fullmatch(name)
         step = pipeline["jobs"].get(match[1]) if match else None
         if match is None or not isinstance(step, Mapping):

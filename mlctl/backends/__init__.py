@@ -88,8 +88,8 @@ def fetch_prices(
         ServiceError: it cannot be reached, or an answer cannot be read.
     """
     with _extra("reading prices"):
-        from mlctl.backends.azure import retail_prices
-    return retail_prices.fetch_prices(url, sizes, regions, today)
+        from mlctl.backends.azure import prices
+    return prices.fetch_prices(url, sizes, regions, today)
 
 
 def fetch_spot_tables(
@@ -104,9 +104,9 @@ def fetch_spot_tables(
         ServiceError: nobody is logged in, or there is no answer, or none that can be read.
     """
     with _extra("reading prices"):
-        from mlctl.backends.azure import manager, spot_tables
+        from mlctl.backends.azure import manager, prices
     client, _ = manager(environment, options)
-    return spot_tables.fetch_spot_tables(client, sizes, regions)
+    return prices.fetch_spot_tables(client, sizes, regions)
 
 
 def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOptions) -> Backend:

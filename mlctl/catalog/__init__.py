@@ -1,6 +1,6 @@
-"""Facts about Azure as of a date: VM sizes, their retirements, regions.
+"""Dated facts about Azure: VM sizes, their retirements, regions.
 
-The catalog may be out of date, so an unknown size or region is a warning at most.
+The catalog may be out of date, so an unknown size or region is at most a warning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlctl.dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A VM size. `usd_per_hour`: a dedicated node, where a service says it; None is "not known"."""
+    """A VM size. `usd_per_hour`: a dedicated node's price from a service; None if unknown."""
 
     name: str
     family: str
@@ -32,7 +32,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """When the series of a size is retired, and a size to move to, where one is known."""
+    """When a size's series retires, and a size to move to, if known."""
 
     series: str
     date: date
@@ -42,7 +42,7 @@ class Retirement:
 
 @dataclass(frozen=True, slots=True)
 class RegistryAsset:
-    """An asset of a registry: its kind, its name, its newest version and what type it is of."""
+    """An asset of a registry: its kind, its name, its newest version and its type."""
 
     registry: str
     kind: str
@@ -53,7 +53,7 @@ class RegistryAsset:
 
 @cache
 def registry_assets(registry: str, kind: str) -> Mapping[str, RegistryAsset]:
-    """The known assets of a kind in a registry, by their names in lower case."""
+    """Return the known assets of a kind in a registry, by lower-cased name."""
     assets = (RegistryAsset(**row) for row in rows("registries.csv"))
     return {
         asset.name.casefold(): asset
@@ -64,18 +64,18 @@ def registry_assets(registry: str, kind: str) -> Mapping[str, RegistryAsset]:
 
 @cache
 def sizes() -> Mapping[str, Size]:
-    """Every known size by its name in lower case."""
+    """Return every known size, by lower-cased name."""
     return {row["name"].casefold(): _size(row) for row in rows("vm_sizes.csv")}
 
 
 def find_size(text: str) -> Size | None:
-    """The size called `text`, in any letter case."""
+    """Return the size called `text`, in any case."""
     return sizes().get(text.casefold())
 
 
 # learn.microsoft.com/azure/virtual-machines/vm-naming-conventions: family, vCPUs (with a hyphen the
 # constrained ones), features, accelerator, version. It holds from version 2 or 3 on, by series.
-_CONVENTION = (  # compiled where a size is not listed
+_CONVENTION = (  # compiled only if a size is not listed
     r"standard_(?P<series>[abdefghlmn][a-z]{0,2}?)(?P<vcpus>\d{1,3})(?:-\d+)?(?P<features>[a-z]*)"
     r"(?:_(?:a10|a100|h100|h200|t4|mi300x|v620|v710))?_v(?P<version>[2-7])"
 )
@@ -83,9 +83,9 @@ _CONVENTION = (  # compiled where a size is not listed
 
 @cache
 def size_of(text: str) -> Size | None:
-    """The size called `text`, in any letter case; one that is not listed is read off its name.
+    """Return the size called `text`, in any case; unlisted ones are derived from the name.
 
-    Of such a size only the family and the vCPUs are known, and whether it has a GPU.
+    Of such a size only the family, the vCPUs and whether it has a GPU are known.
     """
     size = find_size(text)
     match = None if size else re.fullmatch(_CONVENTION, text, re.IGNORECASE)
@@ -98,9 +98,9 @@ def size_of(text: str) -> Size | None:
 
 
 def family(text: str) -> str:
-    """The VM family called `text`, in any letter case and with or without blanks.
+    """Return the VM family called `text`, in any case and with or without blanks.
 
-    It is spelt as the catalog spells it; one that is not listed keeps its spelling.
+    It is spelt as in the catalog; an unlisted one keeps its spelling.
     """
     return _families().get(limits.quota_key(text), text)
 
@@ -110,15 +110,15 @@ def _families() -> Mapping[str, str]:
     return {limits.quota_key(size.family): size.family for size in sizes().values()}
 
 
-_MAYBE = "s(\\["  # an optional `s`, or no letter: what a pattern goes on with that says little
+_MAYBE = "s(\\["  # an optional `s`, or no letter: patterns that select little
 
 
 @cache
 def retirement(text: str) -> Retirement | None:
-    """The retirement of the size called `text`, listed or not: the series follows from the name."""
+    """Return the retirement of a size, listed or not: the series follows from the name."""
     bare = text.casefold().removeprefix("standard_").removeprefix("basic_")
     for row in _retirements():
-        pattern = row["pattern"]  # it begins with a letter; what is in vain is not compiled
+        pattern = row["pattern"]  # it begins with a letter; compile only if it can match
         if bare[:1] != pattern[0] or (bare[1:2] != pattern[1] and pattern[1] not in _MAYBE):
             continue
         if re.fullmatch(pattern, bare):
@@ -131,12 +131,12 @@ def retirement(text: str) -> Retirement | None:
 
 @cache
 def regions() -> frozenset[str]:
-    """The names of the public regions: `eastus2`, `westeurope`, ..."""
+    """Return the names of the public regions: `eastus2`, `westeurope`, ..."""
     return frozenset(row["name"] for row in rows("regions.csv"))
 
 
 def region(text: object) -> str:
-    """A region in ARM's spelling, by its name or display name: `East US 2` -> `eastus2`."""
+    """Return a region in ARM's spelling, from name or display name: `East US 2` -> `eastus2`."""
     return _spelled_as_in_arm(str(text))
 
 
@@ -146,11 +146,11 @@ def _spelled_as_in_arm(text: str) -> str:
 
 
 def knows_region(text: str) -> bool:
-    """Whether `text` is a region by its name or display name (`West Europe`), in any case."""
+    """Whether `text` is a region's name or display name (`West Europe`), in any case."""
     return region(text) in regions()
 
 
-# The vCPUs that the sizes of a successor series have.
+# The vCPUs of the sizes in a successor series.
 _STEPS = {
     "Standard_D{}ds_v5": (2, 4, 8, 16, 32, 48, 64, 96),
     "Standard_D{}ls_v5": (2, 4, 8, 16, 32, 48, 64, 96),
@@ -163,7 +163,7 @@ _STEPS = {
 
 
 def _successor(template: str, text: str) -> str | None:
-    """The smallest size of the successor series with no fewer vCPUs, else the largest."""
+    """Return the smallest size of the successor series with enough vCPUs, else the largest."""
     if template not in _STEPS:
         return template or None
     size = find_size(text)
@@ -192,6 +192,6 @@ def _size(row: Mapping[str, str]) -> Size:
 
 
 def rows(name: str) -> Iterator[dict[str, str]]:
-    """The rows of a table of the catalog."""
+    """Yield the rows of a table of the catalog."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as lines:
         yield from csv.DictReader(line for line in lines if not line.startswith("#"))

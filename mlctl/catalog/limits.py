@@ -1,4 +1,4 @@
-"""Quotas and limits of a subscription, as documented.
+"""Documented quotas and limits of a subscription.
 
 Source: MicrosoftDocs/azure-ai-docs articles/machine-learning/how-to-manage-quotas.md (2026-01-27)
 and how-to-use-low-priority-batch.md (2024-08-15).
@@ -6,7 +6,7 @@ and how-to-use-low-priority-batch.md (2024-08-15).
 
 from __future__ import annotations
 
-# Cores in a region. The documents give ranges, by offer; the GPU families start at 0.
+# Cores in a region. The documentation gives ranges, by offer; GPU families start at 0.
 LOW_PRIORITY_CORES = (100, 3_000)  # one number for all VM families
 DEDICATED_CORES = (24, 300)  # per VM family, and for all families together
 
@@ -18,12 +18,12 @@ DEPLOYMENTS_PER_ENDPOINT = 20
 JOB_DAYS = 21
 LOW_PRIORITY_JOB_DAYS = 7
 
-# What the quotas are called, as the backends report Azure's usages; dedicated cores of a VM
-# family by its name, low-priority ones by `low_priority_of`.
+# Names of quotas, as backends report Azure's usages; a VM family's dedicated cores go by its name,
+# low-priority ones by `low_priority_of`.
 LOW_PRIORITY_QUOTA, DEDICATED_QUOTA, COMPUTES_QUOTA = "low_priority", "total", "computes"
 ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA = "endpoints", "deployments"
 BATCH_POOLS_QUOTA, VMS_PER_POOL_QUOTA = "batch_pools", "vms_per_pool"  # of the account
-UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure reports no usage of them
+UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure does not report their usage
 
 MIN_NODES_EXCEED = "ClusterMinNodesExceedCoreQuota"  # the service's code: too few cores to start
 
@@ -39,11 +39,11 @@ _NOT_UPGRADED = frozenset(
         "standardndasv4_a100family",
         "standardndsv2family",
         "standardndv5h100family",
-        "standardndsh100v5family",  # as the catalog of sizes calls it
+        "standardndsh100v5family",  # as in the catalog of sizes
     }
 )
 
-EVERYWHERE = ""  # the region of a limit that holds over all regions
+EVERYWHERE = ""  # the region of a limit that applies across regions
 
 # Of a Batch Pool account, everywhere. Customer support set both for each account ("the maximum
 # number of pools you can create and the maximum number of virtual machines (VMs) that you can place
@@ -54,20 +54,20 @@ VMS_PER_POOL = 100
 
 
 def low_priority_of(family: str) -> str:
-    """The quota of the low-priority cores of a VM family; most have no limit of their own."""
+    """Return the quota of a VM family's low-priority cores; most have no limit of their own."""
     return f"{LOW_PRIORITY_QUOTA}/{family}"
 
 
 def is_low_priority_of_family(quota: str) -> bool:
-    """Whether a quota is one of those that `low_priority_of` names."""
+    """Whether a quota is for a family's low-priority cores."""
     return quota.startswith(f"{LOW_PRIORITY_QUOTA}/")
 
 
 def quota_key(quota: str) -> str:
-    """A form to compare names in: families are spelt in any letter case, and with blanks."""
+    """Normalize a quota's name: families are spelt in any case, and with blanks."""
     return quota.replace(" ", "").casefold()
 
 
 def upgrade_share(family: str) -> int:
-    """Percent of the cores of a managed online deployment that must be free, by its VM family."""
+    """Return the percentage of an online deployment's cores that must be free, by VM family."""
     return WITHOUT_UPGRADES if quota_key(family) in _NOT_UPGRADED else WITH_UPGRADES

@@ -1,9 +1,9 @@
-"""The meters of the Azure Retail Prices API: prices of VM sizes read off them, and made of a list.
+"""Convert between meters of the Azure Retail Prices API and price lists.
 
 Source: learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices. What the
-page does not say was read in answers of August 2026: a size has a meter each of Linux and Windows,
-and of each tier, told by its name ("D2s v3 Spot", "D2s v3 Low Priority"); Cloud Services and other
-products have meters of the same size.
+page leaves open was read from answers of August 2026: a size has one meter each for Linux and
+Windows, and per tier, distinguished by name ("D2s v3 Spot", "D2s v3 Low Priority"); Cloud Services
+and other products have meters of the same size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlctl.catalog.prices import MOST_PRICE, Price, PriceList
 URL = "https://prices.azure.com/api/retail/prices"
 URL_VARIABLE = "MLCTL_PRICES_URL"
 VERSION = "2023-01-01-preview"
-PAGE = 1000  # meters on a page, at most
+PAGE = 1000  # meters per page, at most
 SOURCE = "Azure Retail Prices API"
 
 _SPOT, _LOW_PRIORITY = " Spot", " Low Priority"
@@ -32,13 +32,13 @@ _OTHER_PRODUCTS = ("Windows", "Cloud Services", "CloudServices")
 
 
 class MeterError(ValueError):
-    """An answer of the API is not of the documented form; the text says where."""
+    """An answer of the API does not have the documented form; the message says where."""
 
 
 def filter_of(sizes: Iterable[str], regions: Iterable[str]) -> str:
-    """The OData filter for sizes and regions (none: all).
+    """Build the OData filter for sizes and regions (none: all).
 
-    The service tells cases apart: a known size is spelt as the catalog spells it.
+    The service is case-sensitive: a known size is spelt as in the catalog.
     """
     sizes = [size.name if (size := catalog.find_size(name)) else name for name in sizes]
     clauses = ["serviceName eq 'Virtual Machines'", "priceType eq 'Consumption'"]
@@ -50,10 +50,10 @@ def filter_of(sizes: Iterable[str], regions: Iterable[str]) -> str:
 
 
 def read(meters: Iterable[Mapping[str, Any]], today: date) -> dict[tuple[str, str], Price]:
-    """The prices that meters say, by size and region as the service spells them.
+    """Return the prices of meters, by size and region as the service spells them.
 
-    Of several meters the one counts that has come into effect last; where such two differ, or
-    Spot would cost more than dedicated, the price is not known.
+    Of several meters the one that came into effect last counts; if such meters differ, or Spot
+    would cost more than dedicated, the price is unknown.
 
     Raises:
         MeterError: a meter lacks a field, or has one of a wrong type.
@@ -64,7 +64,7 @@ def read(meters: Iterable[Mapping[str, Any]], today: date) -> dict[tuple[str, st
         begins, amount = _text(meter, "effectiveStartDate")[:10], _amount(meter)
         if any(meter.get(key) != value for key, value in _COMMON.items()):
             continue
-        if any(other in product for other in _OTHER_PRODUCTS) or name.endswith(_LOW_PRIORITY):
+        if any(word in product for word in _OTHER_PRODUCTS) or name.endswith(_LOW_PRIORITY):
             continue
         if begins <= today.isoformat() and amount > 0:
             key = _text(meter, "armSkuName"), _text(meter, "armRegionName"), name.endswith(_SPOT)
@@ -78,7 +78,7 @@ def read(meters: Iterable[Mapping[str, Any]], today: date) -> dict[tuple[str, st
 
 
 def meters_of(price_list: PriceList) -> Iterator[dict[str, Any]]:
-    """The meters of Linux that would say what a list does, by size and region."""
+    """Yield the Linux meters that a list corresponds to, by size and region."""
     for (size, region), price in sorted(price_list.every_price.items()):
         vm_size = catalog.find_size(size)
         name = vm_size.name if vm_size else size
@@ -119,7 +119,7 @@ def _text(meter: Mapping[str, Any], name: str) -> str:
 def _amount(meter: Mapping[str, Any]) -> float:
     value = meter.get("retailPrice")
     if not isinstance(value, int | float) or not 0 <= value <= MOST_PRICE or value is True:
-        raise MeterError(f"the `retailPrice` of a meter is {_quoted(value)}, no price")
+        raise MeterError(f"the `retailPrice` of a meter is {_quoted(value)}, not a price")
     return float(value)
 
 
@@ -128,6 +128,6 @@ def _quoted(value: object) -> str:
 
 
 def _last(amounts: Mapping[str, set[float]] | None) -> float | None:
-    """The amount that came into effect last; None where there is none, or there are several."""
+    """Return the amount that came into effect last; None if there is none, or several."""
     last = amounts[max(amounts)] if amounts else ()
     return next(iter(last)) if len(last) == 1 else None

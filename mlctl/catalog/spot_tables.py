@@ -1,6 +1,6 @@
-"""Azure Resource Graph's tables of Spot VMs: prices of 90 days, and eviction rates of 28.
+"""Azure Resource Graph's tables of Spot VMs: prices of 90 days, eviction rates of 28.
 
-Tables and queries: azure-compute-docs, articles/virtual-machines/spot-vms.md. That pages need the
+Tables and queries: azure-compute-docs, articles/virtual-machines/spot-vms.md. Paging needs the
 `id`: "Working with large Azure resource data sets", of Resource Graph.
 """
 
@@ -23,11 +23,11 @@ _RATE = "tostring(properties.evictionRate)"
 
 
 class RowError(ValueError):
-    """A row of a table is not of the documented form; the text says how."""
+    """A row of a table does not have the documented form; the message says how."""
 
 
 def queries(sizes: Iterable[str], regions: Iterable[str]) -> tuple[str, str]:
-    """The queries of both tables for sizes and regions (none: all); names have no quotes."""
+    """Build the queries of both tables for sizes and regions (none: all); names have no quotes."""
     clauses = []
     for name, values in (("sku.name", sizes), ("location", regions)):
         names = ", ".join(f"'{value.casefold()}'" for value in values)
@@ -44,7 +44,9 @@ def queries(sizes: Iterable[str], regions: Iterable[str]) -> tuple[str, str]:
 
 
 def read(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Price]:
-    """What rows of either table say, by size and region in lower case; unknown rates are left out.
+    """Return the prices and rates in rows of either table, by lower-cased size and region.
+
+    Unknown rates are left out.
 
     Raises:
         RowError: a row lacks a column, or has one of a wrong type.
@@ -53,13 +55,13 @@ def read(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Price]:
     for row in rows:
         size, region = row.get("skuName"), row.get("location")
         if not isinstance(size, str) or not isinstance(region, str):
-            raise RowError(f"a row has no `skuName` and `location` of text, but {row!r:.60}")
+            raise RowError(f"a row lacks `skuName` or `location` as text: {row!r:.60}")
         pair, rate, amount = pair_of(size, region), row.get("evictionRate"), row.get("priceUSD")
         if not isinstance(rate, str | None) or not _is_amount(amount):
-            raise RowError(f"a row has no price and no rate, but {amount or rate!r:.40}")
+            raise RowError(f"a row has neither a price nor a rate, but {amount or rate!r:.40}")
         earlier = prices.get(pair, Price())
-        known = rate if rate in EVICTION_RATES else earlier.eviction_rate
-        prices[pair] = Price(None, earlier.spot if amount is None else amount, known)
+        eviction_rate = rate if rate in EVICTION_RATES else earlier.eviction_rate
+        prices[pair] = Price(None, earlier.spot if amount is None else amount, eviction_rate)
     return prices
 
 
@@ -70,7 +72,7 @@ def _is_amount(value: object) -> bool:
 
 
 def rows_of(price_list: PriceList) -> Iterator[dict[str, Any]]:
-    """The rows that would say what a list does, of both tables, in full."""
+    """Yield the rows of both tables that a list corresponds to."""
     for (size, region), price in sorted(price_list.every_price.items()):
         of = {"location": region, "sku": {"name": size}}
         if price.spot is not None:

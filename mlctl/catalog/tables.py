@@ -1,4 +1,4 @@
-"""The tables of dated facts: how old each is, and what of Azure Machine Learning retires when."""
+"""The tables of dated facts: their age, and what of Azure Machine Learning retires when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mlctl.dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Retiring:
-    """What is retired on a day; `pattern` finds it in a line, `successor` is "" where none is."""
+    """What retires on a day; `pattern` finds it in a line, `successor` is "" if there is none."""
 
     kind: str
     name: str
@@ -25,7 +25,7 @@ class Retiring:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of facts, the day as of which they hold, and where they are from."""
+    """A table of facts, its date, and its source."""
 
     name: str
     as_of: date
@@ -38,7 +38,7 @@ class Table:
 
 @cache
 def retiring_features() -> tuple[Retiring, ...]:
-    """What has a date of retirement, VM sizes left out."""
+    """Return what has a retirement date, except for VM sizes."""
     return tuple(
         Retiring(**{**row, "date": date.fromisoformat(row["date"])})  # type: ignore[arg-type]
         for row in catalog.rows("features.csv")
@@ -46,11 +46,11 @@ def retiring_features() -> tuple[Retiring, ...]:
 
 
 def retired_versions() -> tuple[Retiring, ...]:
-    """The api-versions that are taken no more; the pattern is for `TYPE@VERSION`."""
+    """Return the api-versions that are no longer accepted; the pattern is for `TYPE@VERSION`."""
     return tuple(row for row in retiring_features() if row.kind == "api_version")
 
 
-# What a plan rests on beside prices, by what is in it: tables, and their names for people.
+# The tables that a plan relies on besides prices, by topic, with their names for people.
 _USED_FOR = {
     "nodes": {
         "vm_sizes.csv": "VM sizes",
@@ -69,12 +69,12 @@ _USED_FOR = {
 
 
 def used_for(*topics: str) -> list[Table]:
-    """The tables that a plan rests on beside prices; topics are keys of `_USED_FOR`."""
+    """Return the tables that a plan relies on besides prices; topics are keys of `_USED_FOR`."""
     return [_table(text, name) for topic in topics for name, text in _USED_FOR[topic].items()]
 
 
 def _table(name: str, table: str) -> Table:
-    """A table by its file, or by its row in the table of facts that stand in code."""
+    """Return a table by its file, or by its row in the table of facts in code."""
     if table.endswith(".csv"):
         with (Path(__file__).parent / table).open(encoding="utf-8") as lines:
             facts = header(lines.read(_HEAD))
@@ -88,7 +88,7 @@ _HEAD = 2000  # characters: comments come first
 
 @cache
 def every_table() -> tuple[Table, ...]:
-    """All tables of dated facts, the oldest first."""
+    """Return all tables of dated facts, oldest first."""
     folder = Path(__file__).parent
     headers = {file.name: header(file.read_text(encoding="utf-8")) for file in folder.glob("*.csv")}
     headers |= {row["name"]: row for row in catalog.rows("in_code.csv")}

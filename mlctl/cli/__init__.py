@@ -48,9 +48,9 @@ def _warn_of_namesakes() -> None:
             installed = "\n".join(["", *os.listdir(folder)])  # noqa: PTH208 - pathlib takes 5 ms
         except OSError:
             continue
-        _, namesake, rest = installed.partition("\nmlctl-")
+        _, namesake, name = installed.partition("\nmlctl-")
         if namesake:
-            version = rest.partition("\n")[0].removesuffix(".dist-info").removesuffix(".egg-info")
+            version = name.partition("\n")[0].removesuffix(".dist-info").removesuffix(".egg-info")
             print(  # noqa: T201
                 f"warning: the package `mlctl` {version} is somebody else's and overwrites files of"
                 " mlctl-azure: pip uninstall mlctl, then pip install --force-reinstall mlctl-azure",

@@ -144,7 +144,7 @@ def _offer_completion(line: arguments.CommandLine) -> int:
 def _help(command: tree.CommandNode) -> None:
     """Print the help of a command or group."""
     from mlctl.cli.parser import help as page
-    from mlctl.cli.parser.examples import examples
+    from mlctl.cli.parser.help import examples
 
     session = Session(GlobalArgs())
     lines = examples(command.path)

@@ -1,1 +1,1 @@
-"""The configuration: documents are loaded, linked to a graph and checked by the rules."""
+"""The configuration: documents are loaded, linked into a graph and checked by rules."""

@@ -1,6 +1,6 @@
-"""The kind of each document, and the files of a folder that are no resources.
+"""Determine the kind of each document, and which files of a folder are not resources.
 
-There is one note for each reason, and none for what another file names.
+There is one note per reason, and none for a file that another one names.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import pointer, schema
+from mlctl.config.rules.paths import MISSING_PATH
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind, kind_of_schema
-from mlctl.kinds.registry import OTHERS, by_schema, infer
+from mlctl.kinds.registry import OTHERS, by_schema, infer, other_of
+from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
-from mlctl.schema.text import nearest, with_article
+from mlctl.schema.text import nearest, placeholder, with_article
 from mlctl.source import Document, SourceFile
 from mlctl.source.files import PROJECT_FILE
 
-_SHOWN = 3  # names of files in a note
+_SHOWN = 3  # file names in a note
 _LONGEST = 1000  # characters of a value that may be a path
 
 
@@ -29,25 +31,25 @@ OTHER_KIND = Rule("MLC121", "document-of-another-kind", Severity.ERROR)
 
 
 class Why:
-    """Why a file is left out, in words; no enum, as each of its members costs at import."""
+    """Why a file is left out, in words; not an enum, whose members cost time at import."""
 
-    UNKNOWN_KIND = "of kinds that mlctl does not know"
-    NO_KIND = "without a `$schema`, whose content fits no kind"
-    NO_MAPPING = "that hold no mapping"
-    OTHERS = "that others make"
-    JOB = "that are jobs; run each with `mlctl job create -f FILE`"
+    UNKNOWN_KIND = "because mlctl does not know their kinds"
+    NO_KIND = "because they have no `$schema` and match no kind"
+    NO_MAPPING = "because they are not mappings"
+    OTHERS = "because mlctl does not create them"
+    JOB = "because they are jobs; run each with `mlctl job create -f FILE`"
 
 
-# What belongs to a document that names it by its own path alone.
+# Files that belong to a document that names them by their own path.
 _NAMED_WHOLE = (Why.UNKNOWN_KIND, Why.OTHERS, Why.JOB)
 
 
 @dataclass(slots=True)
 class LeftOut:
-    """The files that were left out, with the kind that each names."""
+    """The files that were left out, and the kind that each names."""
 
     files: dict[str, dict[str, str]] = field(default_factory=dict)
-    policies: set[str] = field(default_factory=set)  # read where mlctl.yml names them
+    policies: set[str] = field(default_factory=set)  # read if mlctl.yml names them
 
     def add(self, path: str, why: str, kind: str = "") -> None:
         """Leave out a file."""
@@ -55,16 +57,16 @@ class LeftOut:
 
     @property
     def paths(self) -> set[str]:
-        """The files that are no documents of mlctl; jobs are."""
+        """Return the files that are not mlctl's documents; jobs are."""
         files = (found for why, found in self.files.items() if why != Why.JOB)
         return self.policies.union(*files)
 
     def notes(self, documents: Iterable[Document]) -> Iterator[str]:
-        """A note for each reason; `documents` are all that were read.
+        """Yield a note for each reason; `documents` are all that were read.
 
-        A conda file, a component or what stands in a folder of code belongs to the document that
-        names it. A file that says its kind belongs to it only by its own path: `code: ../..` is
-        no word about a schedule that lies there.
+        A conda file, a component or a file in a folder of code belongs to the document that names
+        it. A file that states its kind belongs only to a document that names its own path: `code:
+        ../..` says nothing about a schedule in that folder.
         """
         named_files = set(named_paths(documents)) if self.files else set[str]()
         for why, found in self.files.items():
@@ -87,10 +89,10 @@ class LeftOut:
 
 @dataclass(slots=True)
 class DocumentKinds:
-    """Tells the kinds of documents; one that is no resource is left out, or a finding.
+    """Determines the kinds of documents; those that are not resources are left out, or reported.
 
-    `kind` is that of the command, None for commands that take any. With `planning` jobs are left
-    out. Notes say what was taken for what.
+    `kind` is the command's, None for commands that accept any. With `planning`, jobs are left out.
+    Notes say which kind was assumed.
     """
 
     report: Report
@@ -100,7 +102,7 @@ class DocumentKinds:
     left_out: LeftOut
 
     def of(self, file: SourceFile, document: Document) -> Kind | None:
-        """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
+        """Find the kind by `$schema`, command or content; None with a finding or a note."""
         schema_kind = by_schema(document.data)
         stated = schema_kind if isinstance(schema_kind, Kind) else None
         guessed = infer(document.data) if schema_kind is None or self.kind is not None else None
@@ -119,12 +121,12 @@ class DocumentKinds:
             return None
         if stated is None:
             url = document.data.get("$schema")
-            why = "its `$schema` is none of Azure ML's" if url else "it has no `$schema`"
+            why = "its `$schema` is not one of Azure ML's" if url else "it has no `$schema`"
             self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
         return meant
 
     def _leaves_out(self, file: SourceFile, document: Document, kind: Kind) -> bool:
-        """Leave out what there is nothing to plan of: a job, a schedule that is checked alone."""
+        """Leave out what cannot be planned: a job, or a schedule that is only checked."""
         form = kind.form_of(document.data).name
         if kind.runs:
             self._leave_out_job(file, document)
@@ -133,7 +135,7 @@ class DocumentKinds:
         return kind.runs or form in kind.not_run
 
     def _leave_out_job(self, file: SourceFile, document: Document) -> None:
-        """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
+        """Leave out a job: with a note if it was found in a folder, else a finding."""
         name = document.source.name
         command = f"mlctl job create -f {name}"
         if not file.explicit:
@@ -142,7 +144,7 @@ class DocumentKinds:
         self.report.add(
             Diagnostic(
                 OTHER_KIND,
-                "this is a job: it runs once, and there is nothing to plan",
+                "this is a job, which runs once and cannot be planned",
                 document.label(("$schema",) if "$schema" in document.data else ()),
                 hint=f"run: {command}",
             )
@@ -151,20 +153,20 @@ class DocumentKinds:
     def _leave_out_checked(
         self, file: SourceFile, document: Document, kind: Kind, why: str
     ) -> None:
-        """Leave out what is checked and not made: a note if it was found in a folder."""
+        """Leave out what is only checked: a note if it was found in a folder, else a finding."""
         if not file.explicit:
             self.notes.append(f"{document.source.name}: left out, {why}")
             return
         title = with_article(kind.title)
-        message = f"this is {title} that is not made: {why}"
+        message = f"mlctl does not create this {title}: {why}"
         self.report.add(Diagnostic(OTHER_KIND, message, document.label()))
 
     def _leave_out(
         self, file: SourceFile, document: Document, schema_kind: Kind | str | None
     ) -> None:
         if Path(document.source.name).name == PROJECT_FILE:
-            hint = "name the files and folders that it holds for"
-            reason = f"{PROJECT_FILE} is read by every command, and declares no resource"
+            hint = "name the files and folders that it applies to"
+            reason = f"{PROJECT_FILE} configures the project and declares no resources"
             self.report.add(Diagnostic(UNKNOWN_KIND, reason, document.label(), hint))
             return
         if not file.explicit and document.data.keys() == {"policies"}:
@@ -172,14 +174,15 @@ class DocumentKinds:
             return
         url = document.data.get("$schema")
         name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
-        other = OTHERS.get(str(name).casefold())
-        if other is not None:
+        name = name or other_of(document.data)
+        other = OTHERS.get(str(name).casefold(), OTHERS["connection"])
+        if str(name).casefold() in OTHERS or str(name).casefold().endswith("connection"):
             self._check_for_others(file, document, str(name), *other)
             return
         reason = (
-            f"`{name}` is no kind that mlctl knows"
+            f"mlctl does not know the kind `{name}`"
             if name
-            else "it has no `$schema`, and its content fits no kind"
+            else "it has no `$schema`, and its content matches no kind"
         )
         if not file.explicit and not (name and self.report.strict):
             why = Why.UNKNOWN_KIND if name else Why.NO_KIND
@@ -202,29 +205,43 @@ class DocumentKinds:
     def _check_for_others(
         self, file: SourceFile, document: Document, name: str, schema_name: str, why: str
     ) -> None:
-        """Check what others make: findings of a file that was named, a word about another one."""
+        """Check a document that mlctl does not create: findings if it was named, else a note."""
         findings = list(schema.check(document, schema.load(f"others/{schema_name}")))
         if not file.explicit:
             wrong = f", which does not fit its schema ({findings[0].message})" if findings else ""
             self.left_out.add(file.path, Why.OTHERS, f"`{name}`{wrong}: {why}")
             return
-        self.report.extend(findings)
+        self.report.extend((*findings, *_missing_paths(document, schema_name)))
         if self.planning:
             label = document.label(("$schema",) if "$schema" in document.data else ())
-            self.report.add(Diagnostic(OTHER_KIND, f"mlctl plans no `{name}`: {why}", label))
+            self.report.add(Diagnostic(OTHER_KIND, f"mlctl does not plan `{name}`: {why}", label))
         else:
             self.notes.append(f"{file.path}: left to others, `{name}`: {why}")
 
 
+def _missing_paths(document: Document, schema_name: str) -> Iterator[Diagnostic]:
+    """MLC203 for the local paths in a document that others take."""
+    rules = schema.resolved(schema.load(f"others/{schema_name}"))
+    for at, part in schema.places(rules, document.data):
+        value = pointer.get(document.data, at)
+        if not part.get("x-mlctl-path") or not isinstance(value, str):
+            continue
+        path = document.folder / local_path(value)
+        if is_local(value) and not placeholder(value) and not path.exists():
+            message = f"{pointer.dotted(at)}: `{path}` does not exist"
+            hint = "correct the path: it is relative to the folder of this file"
+            yield Diagnostic(MISSING_PATH, message, document.label(at), hint)
+
+
 def has_kind(data: Mapping[str, Data]) -> bool:
-    """Whether a document is of some kind, by its `$schema` or by its content."""
+    """Whether a document has a kind, by its `$schema` or by its content."""
     return isinstance(by_schema(data), Kind) or (
         by_schema(data) is None and infer(data) is not None
     )
 
 
 def named_paths(documents: Iterable[Document]) -> Iterator[str]:
-    """The paths that values of documents may mean."""
+    """Yield the paths that values of documents may mean."""
     for document in documents:
         folder = os.path.dirname(document.source.name)  # noqa: PTH120 - names may be `<stdin>`
         for _, text in pointer.texts(document.data):
@@ -234,7 +251,7 @@ def named_paths(documents: Iterable[Document]) -> Iterator[str]:
 
 
 def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
-    """Whether a file is named, or, unless by its `whole` path alone, a folder that it is in."""
+    """Whether documents name a file or, unless only its `whole` path counts, a folder above it."""
     path = os.path.normpath(path)
     while path not in named_files:
         if whole:
@@ -249,18 +266,18 @@ def _belongs(path: str, named_files: set[str], *, whole: bool) -> bool:
 def _one(why: str, path: str, kind: str) -> str:
     match why:
         case Why.UNKNOWN_KIND:
-            return f"{path}: left out, `{kind}` is no kind that mlctl knows"
+            return f"{path}: left out, mlctl does not know the kind `{kind}`"
         case Why.NO_KIND:
-            return f"{path}: left out, it has no `$schema`, and its content fits no kind"
+            return f"{path}: left out, it has no `$schema`, and its content matches no kind"
         case Why.NO_MAPPING:
-            return f"{path}: left out, it holds no mapping"
+            return f"{path}: left out, it is not a mapping"
         case _:
-            return f"{path}: left out, a job; run `mlctl job create -f {path}`"
+            return f"{path}: left out, it is a job; run `mlctl job create -f {path}`"
 
 
 def _many(why: str, kinds_by_path: dict[str, str]) -> str:
     if why == Why.UNKNOWN_KIND:
-        spelt: dict[str, str] = {}  # `Schedule` and `schedule` are one
+        spelt: dict[str, str] = {}  # `Schedule` and `schedule` are the same
         counted = Counter(
             spelt.setdefault(kind.casefold(), kind) for kind in kinds_by_path.values()
         ).most_common()

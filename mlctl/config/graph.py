@@ -17,7 +17,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 
-_COMPONENT_STEPS = ("command", "parallel", "spark")  # what they say is a component
+_COMPONENT_STEPS = ("command", "parallel", "spark")  # what they hold is a component
 
 ReadDocument: TypeAlias = Callable[[Path], Document | None]
 """The document of a file that another one names; None where there is none to read."""
@@ -28,7 +28,7 @@ class Edge:
     """`source` needs `target` because of its value at `at`.
 
     `target` has no version if the reference leaves it open (`@latest`). The edge from an endpoint
-    to a deployment that gets its requests is `deferred`: the endpoint is made before.
+    to a deployment that gets its requests is `deferred`: the endpoint is created first.
     """
 
     source: Address
@@ -52,13 +52,13 @@ class Graph:
 
     @cached_property
     def with_repeated(self) -> tuple[Resource, ...]:
-        """The declared resources, and those that repeat the address of one."""
+        """The declared resources, including those that repeat an address."""
         repeated = (second for _, second in self.repeated if second.owner is None)
         return (*self.resources.values(), *repeated)
 
     @cached_property
     def with_inline_assets(self) -> tuple[Resource, ...]:
-        """The declared resources, each followed by the assets that are written inline in it."""
+        """The declared resources, each followed by its inline assets."""
         resources: list[Resource] = []
         for resource in self.with_repeated:
             resources.append(resource)
@@ -71,7 +71,7 @@ class Graph:
 
     @cached_property
     def by_kind(self) -> Mapping[str, list[Resource]]:
-        """The declared resources by the name of their kind, those that repeat an address too."""
+        """The declared resources by kind, including those that repeat an address."""
         resources: dict[str, list[Resource]] = defaultdict(list)
         for resource in self.with_repeated:
             resources[resource.kind.name].append(resource)
@@ -92,11 +92,11 @@ class Graph:
         return addresses
 
     def edges_of(self, source: Address) -> list[Edge]:
-        """The edges that begin at a resource."""
+        """Return the edges from a resource."""
         return self._by_source.get(source, [])
 
     def declared(self, target: Address) -> list[Address]:
-        """The declared resources that a target may mean: itself, or all versions if it has none.
+        """Return the declared resources that a target may mean: all versions if it has none.
 
         An asset that is declared without a version may get the one that the target has.
         """
@@ -108,7 +108,7 @@ class Graph:
 
 
 def inline_assets(owner: Resource) -> Iterator[Resource]:
-    """The assets that are written inline in a resource, in its steps, and in those assets."""
+    """Yield the inline assets of a resource, of its steps, and of those assets."""
     assets: dict[Pointer, Resource] = {}
     for at, kind_name in _asset_places(owner):
         value = owner.values.get(at, pointer.get(owner.document.data, (*owner.root, *at)))
@@ -120,7 +120,7 @@ def inline_assets(owner: Resource) -> Iterator[Resource]:
 
 
 def _asset_places(owner: Resource) -> Iterator[tuple[Pointer, str]]:
-    """Where a resource may have assets inline, and of which kind: a step is a component."""
+    """Yield the places for inline assets in a resource, and their kinds: a step is a component."""
     for field in owner.form.assets:
         yield field.at, str(field.refers_to)
     jobs = owner.get("jobs")
@@ -136,10 +136,10 @@ def _asset_places(owner: Resource) -> Iterator[tuple[Pointer, str]]:
 
 
 def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
-    """The graph of what is declared.
+    """Build the graph of resources.
 
-    An address declared twice keeps its first resource; both are in `repeated`. An ARM id of the
-    workspace `scope` is the same as its short reference; one of another workspace is no edge.
+    An address declared twice keeps its first resource; both are in `repeated`. An ARM id in the
+    workspace `scope` equals its short reference; one in another workspace is not an edge.
     """
     resources_by_address: dict[Address, Resource] = {}
     repeated = []
@@ -152,7 +152,7 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
         Address(resource.kind.arm.within, address.name): address
         for address, resource in resources_by_address.items()
         if resource.kind.arm.within
-    }  # what references call by the name of another kind: a compute instance, a compute
+    }  # references may use another kind's name: compute for a compute instance
     if within:
         edges = [
             edge
@@ -164,7 +164,7 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
 
 
 def _inline(owner: Resource, at: Pointer, kind: Kind, value: Mapping[str, Data]) -> Resource:
-    """The asset of a kind that is written in its owner."""
+    """Build the asset that is written inline in its owner."""
     form = kind.form_of(value)
     address = own_address(kind, value) or Address(kind.name, "")
     root = (*owner.root, *at)
@@ -179,7 +179,7 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
         target_reference = reference.within(scope) if scope else reference
         if target_reference.address is not None and target_reference.scope is None:
             yield Edge(address, target_reference.address, field.at, target_reference)
-    document = resource.document  # no function is called here: most files have no such path
+    document = resource.document  # no function call here: most files have no such path
     if "datastores/" in document.source.text or document.__class__ is not Document:
         yield from _datastores(resource, scope)
     for routing in resource.kind.route_fields:
@@ -193,7 +193,7 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
 
 
 def _datastores(resource: Resource, scope: Scope | None) -> Iterator[Edge]:
-    """The edges to the datastores that paths lead into; the workspace's own are always there."""
+    """Yield the edges to the datastores of paths, except for a workspace's default ones."""
     from mlctl.kinds import datastore_uri  # noqa: PLC0415 - few files have such paths
 
     data = pointer.get(resource.document.data, resource.root)

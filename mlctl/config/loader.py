@@ -1,4 +1,4 @@
-"""Loads documents, checks them and builds their graph: all that `validate` does."""
+"""Load documents, check them and build their graph: everything that `validate` does."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from mlctl.source.rules import UNREADABLE_RULES
 if TYPE_CHECKING:
     from mlctl.config.overlays import Overlays
 
-_MAX_SCRIPT = 1 << 20  # bytes; to parse one takes 70 times its size in memory
+_MAX_SCRIPT = 1 << 20  # bytes; parsing takes 70 times a file's size in memory
 
 DocumentEdit = Callable[[Document, Kind], Document]
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedConfig:
-    """What was read: the graph of the resources, the findings, and notes for the user.
+    """The graph of the resources, the findings, and notes for the user.
 
     `read` gives the document of a component in a file that another one names; `components` are
-    those that were read so.
+    those that were read this way.
     """
 
     graph: Graph
@@ -62,14 +62,14 @@ class LoadedConfig:
 class Loader:
     """Loads documents with these settings.
 
-    `today` decides which VM sizes are retired. `kind` is that of the command, None for commands
-    that take any. With `planning` local files are read: paths that do not exist are errors, code
+    `today` decides which VM sizes are retired. `kind` is the command's, None for commands that
+    accept any. With `planning`, local files are read: paths that do not exist are errors, and code
     and conda files become content. `edit` changes a document before it is checked (flags of the
     command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
-    complete the documents that are read from `files`; `policies` are rules of the project's own.
-    Files `without` which to go on are not read.
+    complete the documents read from `files`; `policies` are the project's own rules. Files in
+    `without` are not read.
 
-    The secrets that are met go to those of the variables.
+    Secrets are added to those of the variables.
     """
 
     report: Report
@@ -88,7 +88,7 @@ class Loader:
     without: Collection[str] = ()
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
-        """Load and check what files, folders, globs and `-` name; findings go to the report."""
+        """Load and check the documents that files, folders, globs and `-` name."""
         loaded = self.load_files(source.discover(paths, self.report))
         if self.overlays is None:
             return loaded
@@ -98,7 +98,7 @@ class Loader:
         return replace(loaded, notes=(*loaded.notes, *unused))
 
     def load_files(self, source_files: Sequence[SourceFile]) -> LoadedConfig:
-        """Load and check these files; findings go to the report."""
+        """Load and check the documents in these files."""
         if self.overlays is not None:
             source_files = self.overlays.without_own(source_files)
         documents = [
@@ -110,7 +110,7 @@ class Loader:
         return self.check(documents, tuple(file.path for file in source_files))
 
     def document(self, path: str, index: int) -> Document | None:
-        """One document of a file, with what overlays and variables say; None without it."""
+        """Read one document of a file and apply overlays and variables; None if it is missing."""
         read = source.read(path, Report(), self.files)
         return next(
             (self._completed(document) for document in read if document.index == index), None
@@ -158,7 +158,7 @@ class Loader:
     def _check_components(
         self, named_files: NamedFiles, context: rules.RuleContext
     ) -> list[Resource]:
-        """Check the components in files that documents name, and those that these name."""
+        """Check the components in files that documents name, and those that these name in turn."""
         components: list[Resource] = []
         if not named_files.new:
             return components
@@ -186,7 +186,7 @@ class Loader:
         if not report:
             return documents
         ours = file.explicit or any(has_kind(item.data) for item in documents)
-        # A file of another tool may break any rule, as long as it is YAML.
+        # Files of other tools may break any rule, as long as they are YAML.
         reported = [item for item in report if ours or item.rule in UNREADABLE_RULES]
         self.report.extend(reported)
         if not (reported or documents):
@@ -194,9 +194,9 @@ class Loader:
         return documents
 
     def _completed(self, document: Document) -> Document:
-        """The document with what overlays say of its resource, and the values of variables.
+        """Apply overlays and variables to a document.
 
-        A file of another tool stays as it is: `${{ env.NAME }}` is GitHub's, too.
+        Files of other tools are left alone: GitHub also has `${{ env.NAME }}`.
         """
         overlays = self.overlays
         if (overlays is None or not overlays.documents) and not document.may_hold("${{"):
@@ -219,7 +219,7 @@ class Loader:
         return self._filled(document)
 
     def _named(self, path: Path) -> Document | None:
-        """The first document of a file that another one names; None where there is none to read."""
+        """Read the first document of a file that another one names; None if it cannot be read."""
         try:
             content = self.files.read(path, source.MAX_BYTES)
         except (OSError, ValueError):
@@ -233,9 +233,9 @@ class Loader:
     def _resource(
         self, file: SourceFile, document: Document, kinds: DocumentKinds, named_files: _NamedPaths
     ) -> Resource | None:
-        """The resource of a document; None for one that is left out, or is a part of another's.
+        """Build the resource of a document; None if it is left out or part of another document.
 
-        A component that a document in the same folder names by its path belongs to that one.
+        A component that a document in the same folder names by path belongs to that document.
         """
         kind = kinds.of(file, document)
         if kind is None or (
@@ -254,7 +254,7 @@ class Loader:
 
 
 class _NamedPaths:
-    """The paths that documents may mean, found when somebody asks."""
+    """The paths that documents may mean, collected on first use."""
 
     def __init__(self, documents: Sequence[tuple[SourceFile, Document]]) -> None:
         self._documents = documents
@@ -264,7 +264,7 @@ class _NamedPaths:
 
     @cached_property
     def _paths(self) -> frozenset[str]:
-        # A file of another tool owns no component.
+        # Files of other tools own no components.
         documents = (
             document
             for _, document in self._documents
@@ -274,7 +274,7 @@ class _NamedPaths:
 
 
 def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
-    """The components among the resources, by their files."""
+    """Return the components among the resources, by file."""
     components: dict[Path, Document] = {}
     for resource in resources:
         if resource.kind.content.named_by_path and resource.document.source.name != "<stdin>":
@@ -285,7 +285,7 @@ def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
 
 
 def _hide_secrets(document: Document, kind: Kind, secrets: Secrets) -> None:
-    """Add the values of secrets, as read and as written, to what no output may show."""
+    """Add a document's secrets, as read and as written, to the values that are masked in output."""
     secret_fields = {
         at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets
     }
@@ -305,4 +305,4 @@ def _script(path: Path) -> str | None:
     try:
         return files.read(path, _MAX_SCRIPT).decode("utf-8-sig")
     except (OSError, ValueError):
-        return None  # Python takes other encodings too, where the script says so
+        return None  # a script may declare another encoding

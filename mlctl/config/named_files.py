@@ -1,7 +1,6 @@
-"""YAML files that documents name and that become content: conda files, pipeline components.
+"""Read YAML files that documents name and whose content is sent: conda files, components.
 
-They end up in versions that nobody can change, so what is wrong with their text is a finding at
-its place in them, like in any document.
+They become versions that cannot change, so errors in their text are findings, as in documents.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ SECOND_DOCUMENT = Rule("MLC205", "second-document", Severity.ERROR)
 class NamedFiles:
     """The files that documents name, each read once; findings about their text go to the report.
 
-    `given` are the documents that the user named, or that stand in a folder that was: they are
-    checked for themselves. `new` are the components that were read besides. `filled` gives a
-    component the values of variables. `files` are what is read.
+    `given` are the documents that the user named, directly or by folder, which are checked anyway.
+    `new` are the components that were read in addition. `filled` applies variables to a component.
+    `files` reads the files.
     """
 
     report: Report
@@ -43,7 +42,7 @@ class NamedFiles:
     _read: dict[Path, Document | None] = field(default_factory=dict)
 
     def component(self, path: Path) -> Document | None:
-        """The component in a file; None where there is no file, or nothing in it to read."""
+        """Read the component in a file; None if there is no such file or it cannot be read."""
         real = self._real(path)
         if real is None or real in self.given:
             return self.given[real] if real else None
@@ -58,9 +57,9 @@ class NamedFiles:
         return self._read[real]
 
     def conda(self, path: Path) -> Document | None:
-        """The document of a conda file; None where there is no file, or nothing in it to read.
+        """Read a conda file; None if there is no such file or it cannot be read.
 
-        A secret in it is found when it is read first.
+        Its secrets are found when it is first read.
         """
         real = self._real(path)
         if real is None:
@@ -72,7 +71,7 @@ class NamedFiles:
         return self._read[real]
 
     def check(self, graph: Graph) -> None:
-        """Read what the documents name and what becomes content."""
+        """Read the files that documents name and whose content is sent."""
         for resource in graph.with_inline_assets:
             for one in _file_fields(resource.form):
                 value = resource.values.get(one.at)
@@ -85,20 +84,20 @@ class NamedFiles:
                     self.conda(path)
 
     def taken(self) -> list[Document]:
-        """The new components, which are new no longer."""
+        """Return the new components, and forget that they are new."""
         new_documents, self.new = self.new, []
         return new_documents
 
     @staticmethod
     def _real(path: Path) -> Path | None:
-        """What all names of a file have in common; None where there is none."""
+        """Resolve a path, so that all names of a file agree; None if it does not exist."""
         try:
             return files.real(path)
         except (OSError, ValueError):
             return None
 
     def _document(self, path: Path) -> Document | None:
-        """The one document of a file. One that cannot be read is for the rules of paths."""
+        """Read the only document of a file; rules of paths report those that cannot be read."""
         try:
             content = self.files.read(path, source.MAX_BYTES)
         except (OSError, ValueError):
@@ -108,10 +107,10 @@ class NamedFiles:
             self.report.add(
                 Diagnostic(
                     SECOND_DOCUMENT,
-                    "this file is named by another and holds more than one document",
+                    "another file names this one, which has more than one document",
                     second.label(),
-                    "remove what follows `---`, or move it to a separate file",
-                    (documents[0].label((), "the one that is meant"),),
+                    "remove what follows `---`, or move it to its own file",
+                    (documents[0].label((), "only this one is used"),),
                 )
             )
         return documents[0] if documents else None
@@ -119,7 +118,7 @@ class NamedFiles:
 
 @cache
 def _file_fields(form: Form) -> tuple[Field, ...]:
-    """The fields that name a file which becomes content."""
+    """Return the fields that name a file whose content is sent."""
     return tuple(
         field for field in form.fields if field.codec == "conda" or _is_in_files(field.refers_to)
     )
@@ -131,7 +130,7 @@ def _is_in_files(kind_name: str | None) -> bool:
 
 
 def _components(pipeline: Data) -> Iterator[str]:
-    """The components that the steps of a pipeline component name."""
+    """Yield the components that the steps of a pipeline component name."""
     jobs = pipeline.get("jobs")
     for step in jobs.values() if isinstance(jobs, dict) else ():
         for key in ("component", "trial"):

@@ -1,6 +1,6 @@
-"""What an environment says otherwise of resources: values laid over those of their documents.
+"""Overlays: what an environment changes in resources.
 
-An overlay maps addresses to JSON Merge Patches (RFC 7396) in the spelling of YAML:
+An overlay maps addresses to JSON Merge Patches (RFC 7396), written in YAML:
 
     compute/cpu-cluster:
       max_instances: 40
@@ -26,9 +26,10 @@ UNKNOWN_OVERLAY = Rule("MLC123", "overlay-of-nothing", Severity.ERROR)
 
 @dataclass(slots=True)
 class Overlays:
-    """The overlays of an environment, in their order; `used` are the addresses that were found.
+    """The overlays of an environment, in order; `used` are the addresses that exist.
 
-    `files` are those of all environments: they lie among the documents, and are none.
+    `files` are those of all environments: they are in the same folders as documents, but are not
+    documents.
     """
 
     documents: tuple[Document, ...] = ()
@@ -36,7 +37,7 @@ class Overlays:
     used: set[tuple[int, str]] = field(default_factory=set)
 
     def without_own(self, source_files: Iterable[SourceFile]) -> list[SourceFile]:
-        """The files without those of overlays that merely lie in a folder."""
+        """Return the files without overlays that were merely found in a folder."""
         return [
             file
             for file in source_files
@@ -46,9 +47,9 @@ class Overlays:
     def lay_over(
         self, document: Document, address: Address | None, data: Data
     ) -> tuple[Document, list[str]]:
-        """The document of a resource with what overlays say of it, and a line for each of these.
+        """Apply the overlays to a resource's document, and return a note for each.
 
-        `data` is what the document says once its variables have their values.
+        `data` is the document's content after variables were applied.
         """
         notes = []
         for number, key, overlaid in self._addresses():
@@ -60,14 +61,14 @@ class Overlays:
             document = merge_patch(document, patch)
             span = patch.label().span
             notes.append(
-                f"{address}: {span.source.name}:{span.line + 1} says {changes or 'nothing new'}"
+                f"{address}: {span.source.name}:{span.line + 1} sets {changes or 'nothing new'}"
             )
         return document, notes
 
     def check(self, declared: Iterable[Address], *, whole: bool, report: Report) -> Iterator[str]:
-        """Notes of overlays that found nothing; where an address is a misspelt one, a finding.
+        """Yield a note for each unused overlay, and report one whose address looks misspelt.
 
-        `whole` says whether folders were read: a single file need not have all resources.
+        `whole` says whether folders were read: a single file may lack most resources.
         """
         addresses = [str(address) for address in declared]
         for number, key, _ in self._addresses():
@@ -90,31 +91,31 @@ class Overlays:
 
 
 def check_overlay(document: Document) -> Iterator[Diagnostic]:
-    """What is wrong with an overlay itself: keys that are no addresses, values without fields."""
+    """Check an overlay: its keys must be addresses, its values must have fields."""
     for key, patch in document.data.items():
         label = document.label((key,), key=True)
         try:
             Address.parse(key)
         except ValueError as error:
-            hint = "an overlay maps addresses to fields: `compute/NAME:` and fields below it"
+            hint = "an overlay maps addresses to fields: write `compute/NAME:` and fields below it"
             yield Diagnostic(UNKNOWN_OVERLAY, str(error), label, hint)
         else:
             if not isinstance(patch, dict):
                 message = f"`{key}` has no fields to change"
                 yield Diagnostic(
-                    UNKNOWN_OVERLAY, message, label, "write `field: value` lines below"
+                    UNKNOWN_OVERLAY, message, label, "add `field: value` lines below it"
                 )
 
 
 def _names(overlaid: Address, address: Address) -> bool:
-    """Whether an overlay's address is the resource's; without a version it is any version's."""
+    """Whether an overlay's address matches a resource; without a version it matches any."""
     if overlaid.version is None and address.version is not None:
         address = Address(address.kind, address.name, address.parent)
     return overlaid == address
 
 
 def _changes(base: Data, patch: Data, at: Pointer = ()) -> Iterator[str]:
-    """What a patch changes, as text: the value before and after where both are numbers or truth."""
+    """Describe what a patch changes: with values if both are numbers or truth values."""
     for key, value in patch.items():
         old_value = pointer.get(base, (*at, key))
         if isinstance(value, dict) and isinstance(old_value, dict):

@@ -1,8 +1,8 @@
-"""Pipelines as documents describe them: their steps, what these run, and what they hand on."""
+"""Pipelines as documents describe them: steps, what they run, and the data between them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import pointer
@@ -18,24 +18,24 @@ from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 
 VALUES = frozenset({"string", "number", "integer", "boolean"})
-_DATA = "uri_folder"  # what data is whose type is not said
-_RUNS = ("component", "trial")  # where a step names what it runs
+_DATA = "uri_folder"  # the default type of data
+_RUNS = ("component", "trial")  # the keys by which a step names what it runs
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A mapping of a document: where it stands, and what it says."""
+    """A mapping in a document, and its place."""
 
     document: Document
     at: Pointer
     data: Mapping[str, Data]
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """The place of a value in it, or of its key."""
+        """Return the place of a value in it, or of its key."""
         return self.document.label((*self.at, *at), text, key=key)
 
     def mapping(self, *at: str) -> Mapping[str, Data]:
-        """The mapping at a pointer; empty where there is none."""
+        """Return the mapping at a pointer; empty if there is none."""
         value = pointer.get(self.data, at)
         return value if isinstance(value, dict) else {}
 
@@ -51,22 +51,22 @@ class Port:
 
     @property
     def type(self) -> str:
-        """Its type in lower case; "" where nothing says it."""
+        """Its type in lower case; "" if it has none."""
         return str(self.said.get("type", "")).casefold()
 
     @property
     def needed(self) -> bool:
-        """Whether a step has to give it a value."""
+        """Whether a step must set it."""
         return self.said.get("optional") is not True and self.said.get("default") is None
 
     def label(self, text: str = "") -> Label:
-        """Where it is declared."""
+        """Return the place of its declaration."""
         return self.owner.label((self.side, self.name), text, key=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a pipeline. `runs` is the component that it runs, None where none is known.
+    """A step of a pipeline. `runs` is its component, or None if that is unknown.
 
     A step without a component is what it runs: then `written` is true, and `runs` is itself.
     """
@@ -77,14 +77,14 @@ class Step:
     written: bool
 
     def ports(self, side: str) -> Mapping[str, Port] | None:
-        """What its component declares; None where that is not known."""
+        """Return the ports that its component declares; None if unknown."""
         return None if self.runs is None or self.written else declared(self.runs, side)
 
     def outputs(self) -> frozenset[str] | None:
-        """The outputs that other steps may read; None where they are not known."""
+        """Return the outputs that other steps may read; None if unknown."""
         given = self.part.mapping(OUTPUTS)
         if control_flow.kind_of(self.part.data):
-            return None  # those of its body
+            return None  # those of the loop's body
         if self.written:
             return frozenset(map(str, given))
         ports = self.ports(OUTPUTS)
@@ -93,20 +93,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A pipeline: where it stands, whose it is, and its steps in the order of the file."""
+    """A pipeline: its place, its owner, and its steps in the order of the file."""
 
     resource: Resource
     part: Part
     steps: Mapping[str, Step]
 
     def ports(self, side: str) -> Mapping[str, Port]:
-        """Its own inputs or outputs."""
+        """Return its own inputs or outputs."""
         return declared(self.part, side)
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An expression in a document, and the pointer of the text that it stands in."""
+    """An expression in a document, and the pointer of its text."""
 
     document: Document
     at: Pointer
@@ -114,12 +114,12 @@ class Use:
     nth: int
 
     def label(self, text: str = "") -> Label:
-        """Its place in the text of the file, to the column."""
+        """Return its place in the text of the file, to the column."""
         return within(self.document, self.at, self.expression.start, self.expression.end, text)
 
 
 def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
-    """The pipelines among the declared resources, those that repeat an address included."""
+    """Yield the pipelines among the declared resources, including repeated addresses."""
     repeated = (step for _, step in graph.repeated if step.owner is None)
     for resource in (*graph.resources.values(), *repeated):
         steps = resource.get(*map(str, resource.kind.steps)) if resource.kind.steps else None
@@ -130,7 +130,7 @@ def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
 
 
 def steps_of(part: Part, graph: Graph, read: ReadDocument) -> dict[str, Step]:
-    """The steps of a pipeline, or of a component that is one, by name."""
+    """Return the steps of a pipeline, or of a pipeline component, by name."""
     steps = {}
     for name, step in part.mapping(JOBS).items():
         if isinstance(step, dict):
@@ -140,16 +140,16 @@ def steps_of(part: Part, graph: Graph, read: ReadDocument) -> dict[str, Step]:
 
 
 def step_of(name: str, part: Part, graph: Graph, read: ReadDocument) -> Step:
-    """A step of a pipeline, or a job by itself, with the component that it runs."""
+    """Read a step of a pipeline, or a job by itself, with the component that it runs."""
     key = next((word for word in _RUNS if word in part.data), None)
     if key is None:
         return Step(name, part, part, written=True)
     component = part.data[key]
     if isinstance(component, dict):
         inline = Part(part.document, (*part.at, key), component)
-        parts = (*SIDES, JOBS)  # of something that is run by itself
+        parts = (*SIDES, JOBS)  # of a job by itself
         standing = not any(isinstance(component.get(side), dict) for side in parts)
-        # A trial that is written in the step reads the inputs of the step.
+        # A trial that is written in the step reads the step's inputs.
         return Step(name, part, part if standing else inline, written=standing)
     path = component_file(part.document.folder, component)
     if path is not None:
@@ -163,7 +163,7 @@ def step_of(name: str, part: Part, graph: Graph, read: ReadDocument) -> Step:
 def steps(
     graph: Graph, read: ReadDocument, side: str
 ) -> Iterator[tuple[Pipeline, Step, Mapping[str, Port]]]:
-    """Each step whose component is known, with the inputs or outputs that this declares."""
+    """Yield each step whose component is known, with the inputs or outputs that it declares."""
     for pipeline in pipelines(graph, read):
         for step in pipeline.steps.values():
             ports = step.ports(side)
@@ -172,9 +172,9 @@ def steps(
 
 
 def declared(part: Part, side: str) -> dict[str, Port]:
-    """The inputs or outputs that a component, a pipeline or a job declares.
+    """Return the inputs or outputs that a component, a pipeline or a job declares.
 
-    One that a job declares by a value has the type of the value.
+    If a job declares one by a value, it has the type of the value.
     """
     return {
         str(name): Port(str(name), part, side, said if isinstance(said, dict) else _of(said))
@@ -182,15 +182,22 @@ def declared(part: Part, side: str) -> dict[str, Port]:
     }
 
 
+def is_declared(name: str, ports: Collection[str]) -> bool:
+    """Whether a name is that of a port, of a group of ports (`group.rate`), or of a part of one."""
+    return name in ports or any(
+        name.startswith(f"{port}.") or port.startswith(f"{name}.") for port in ports
+    )
+
+
 def uses(document: Document, data: Data, at: Pointer) -> Iterator[Use]:
-    """The expressions in the texts of a value, in order."""
+    """Yield the expressions in the texts of a value, in order."""
     for inner, text in pointer.texts(data):
         for nth, expression in enumerate(find(text)):
             yield Use(document, (*at, *inner), expression, nth)
 
 
 def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, Use]]:
-    """Which step reads of which: (from, to, the expression that says so)."""
+    """Yield which step reads from which: (from, to, the expression)."""
     for step in pipeline.steps.values():
         for use in uses(step.part.document, step.part.data, step.part.at):
             path = use.expression.path
@@ -199,7 +206,7 @@ def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, Use]]:
 
 
 def order(pipeline: Pipeline) -> tuple[list[str], list[str]]:
-    """The steps in an order in which each comes after what it reads; and those in a cycle."""
+    """Sort the steps so that each comes after those it reads from; also return those in a cycle."""
     sources: dict[str, set[str]] = {name: set() for name in pipeline.steps}
     for source, target, _ in flows(pipeline):
         if source in sources:
@@ -211,19 +218,19 @@ def order(pipeline: Pipeline) -> tuple[list[str], list[str]]:
         ordered += ready
     waiting = [name for name in sources if name not in ordered]
     while loose := [name for name in waiting if not any(name in sources[one] for one in waiting)]:
-        waiting = [name for name in waiting if name not in loose]  # they only wait for a cycle
+        waiting = [name for name in waiting if name not in loose]  # they only depend on a cycle
     return ordered, waiting
 
 
 def type_of(port: Port) -> str:
-    """The type of a port, as data is read whose type is not said."""
+    """Return the type of a port, or the default type of data."""
     return port.type or (_DATA if {"path", "mode"} & port.said.keys() else "")
 
 
 def within(document: Document, at: Pointer, start: int, end: int, text: str = "") -> Label:
-    """The place of the characters `start` to `end` of the text at `at`, as the file has them.
+    """Return the place of the characters `start` to `end` of the text at `at`.
 
-    Where the file spells the text in another way (escapes, folded lines), the whole of it.
+    If the file spells the text differently (escapes, folded lines), the place of the whole text.
     """
     whole, value = document.label(at, text), str(pointer.get(document.data, at))
     piece, raw = value[start:end], whole.span.text
@@ -241,7 +248,7 @@ def within(document: Document, at: Pointer, start: int, end: int, text: str = ""
 
 
 def component_file(folder: Path, value: Data) -> Path | None:
-    """The local file that a component is named by; None for other values."""
+    """Return the local file of a component's value; None for other values."""
     if not isinstance(value, str) or not is_local(value) or "${{" in value:
         return None
     return folder / local_path(value)
@@ -258,7 +265,7 @@ def _of(value: Data) -> dict[str, Data]:
 
 
 def _declared(component: Data, graph: Graph) -> Part | None:
-    """The component of the files that a reference names."""
+    """Find the declared component that a reference names."""
     reference = Reference.parse(component, COMPONENT.name) if isinstance(component, str) else None
     if reference is None or reference.address is None:
         return None

@@ -1,7 +1,7 @@
-"""The job of a schedule, which stands in a file of its own as a rule: laid under the schedule.
+"""Insert the job of a schedule, usually in its own file, into the schedule's document.
 
-Origin: azure-ai-ml 1.35.2, `BaseCreateJobSchema`: what a schedule says beside `job` goes over what
-the file of the job says, mapping by mapping.
+Origin: azure-ai-ml 1.35.2, `BaseCreateJobSchema`: what a schedule sets beside `job` overrides the
+job's file, mapping by mapping.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mlctl.source.overlay import OverlaidDocument, Part
 
 @dataclass(frozen=True, eq=False)
 class Within(Document):
-    """A document as a part of another one, at `root` there."""
+    """A document as part of another one, at `root`."""
 
     whole: Document | None = None
     root: Pointer = ()
@@ -34,26 +34,26 @@ class Within(Document):
         return self.whole
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """A label in the document itself."""
+        """Return a label in the document itself."""
         return self._own.label(at[len(self.root) :], text, key=key)
 
     def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """The document itself, and where the value stands in it."""
+        """Return the document itself, and where the value is in it."""
         return self._own.holders(at[len(self.root) :])
 
     def written(self, at: Pointer) -> str | None:
-        """The text of a scalar as written."""
+        """Return the text of a scalar as written."""
         return self._own.written(at[len(self.root) :])
 
     def from_environment(self, at: Pointer) -> bool:
-        """Whether the value comes from a variable of the environment."""
+        """Whether the value comes from an environment variable."""
         return self._own.from_environment(at[len(self.root) :])
 
 
 def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
-    """The document with its job at `at`, wherever that stands.
+    """Return the document with its job at `at`, wherever the job is.
 
-    The path of a file that cannot be read stays, as `job`: the rules of paths say what is wrong.
+    The path of a file that cannot be read stays, as `job`; the rules of paths report it.
     """
     value = pointer.get(document.data, at)
     name = value.get("job") if isinstance(value, dict) else value
@@ -73,7 +73,7 @@ def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
 
 
 def job_of(schedule: Resource) -> Resource | None:
-    """The job of a schedule, as a document of its own: what is true of jobs is true of it."""
+    """Return the job of a schedule as its own document, so that rules of jobs apply."""
     at = schedule.kind.content.job
     job = pointer.get(schedule.document.data, at)
     if not isinstance(job, dict) or "job" in job:
@@ -97,7 +97,7 @@ def _merged(base: Data, changes: Data) -> Data:
 
 
 def _rebased(job: Document, folder: str) -> dict[str, Data]:
-    """What a job says, its local paths relative to the folder that the schedule stands in."""
+    """Return a job with its local paths relative to the schedule's folder."""
     data = copy.deepcopy(job.data)
     resource = build(job, JOB) if folder != os.curdir else None
     if resource is not None:

@@ -1,7 +1,7 @@
 """`${{ var.NAME }}` and `${{ env.NAME }}` in the values of documents.
 
-A value that consists of one expression takes the variable's value with its type; within a longer
-text stands the value's spelling. Variables of the environment (`env`) are text.
+A value that is nothing but an expression takes the variable's value and type; in a longer text, the
+value's spelling is inserted. Environment variables (`env`) are text.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ if TYPE_CHECKING:
 UNSET_VARIABLE = Rule("MLC122", "unset-variable", Severity.ERROR)
 
 _VAR, _ENV = "var", "env"
-_MOST_CHARACTERS = 100_000_000  # that variables put into all documents
-_LESS = "say less by variables, or name a file instead"
+_MOST_CHARACTERS = 100_000_000  # that variables add to all documents
+_LESS = "use shorter variables, or name a file instead"
 _SCALARS = (str, bool, int, float)
 
 
 @dataclass(frozen=True, eq=False)
 class FilledDocument(Document):
-    """A document with values in place of expressions; what stood at `filled` was one, or had one.
+    """A document with values in place of expressions, at the pointers in `filled`.
 
-    Each of these pointers has the first names of its expressions (`var`, `env`).
+    Each of these pointers has the roots of its expressions (`var`, `env`).
     """
 
     below: Document | None = None
     filled: Mapping[Pointer, frozenset[str]] = field(default_factory=dict)
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """The place of the expression that the value stands for."""
+        """Return the place of the expression that the value replaced."""
         assert self.below is not None
         return self.below.label(at, text, key=key)
 
     def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """The documents with the value; none where it is a part of what a variable has."""
+        """Return the documents with the value; none if it is inside a variable's value."""
         assert self.below is not None
         return self.below.holders(at)
 
     def written(self, at: Pointer) -> str | None:
-        """The text as written; None for a value that no file has."""
+        """Return the text as written; None if no file has it."""
         assert self.below is not None
         return None if self._roots(at) else self.below.written(at)
 
     def from_environment(self, at: Pointer) -> bool:
-        """Whether the value comes from a variable of the environment."""
+        """Whether the value comes from an environment variable."""
         return _ENV in self._roots(at)
 
     def _roots(self, at: Pointer) -> frozenset[str]:
@@ -69,26 +69,26 @@ class FilledDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class Unchosen:
-    """The environments of a project where none is chosen, and the variables that they give."""
+    """The environments of a project if none is chosen, and the variables that they set."""
 
     names: tuple[str, ...]
     variables: frozenset[str]
     label: Label
 
     def finding(self) -> Diagnostic:
-        """The one finding about all variables that have no value for that."""
-        message = f"variables have values in {', '.join(self.names)} alone, and none is chosen"
+        """Build the one finding about all variables that lack a value for that reason."""
+        message = f"variables only have values in {', '.join(self.names)}, and none is chosen"
         hint = f"choose one: {', '.join(f'--env {name}' for name in self.names)}"
         return Diagnostic(UNSET_VARIABLE, message, self.label, hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The values: `given` are those of files and flags, `environment` the process's own.
+    """The values: `given` come from files and flags, `environment` is the process's.
 
-    `secrets` gets to know those of the environment, but for those that are `plain`. Without a
-    project no `mlctl.yml` was read. `unchosen` are the environments of a project of which none is.
-    `spent` are the characters that were put into documents.
+    Values from the environment are added to `secrets`, except for those that are `plain`. Without a
+    project no `mlctl.yml` was read. `unchosen` is set if a project has environments and none is
+    chosen. `spent` counts the characters inserted into documents.
     """
 
     given: Mapping[str, Data] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Variables:
     spent: list[int] = field(default_factory=list, repr=False)
 
     def fill(self, document: Document, report: Report) -> Document:
-        """The document with the values; a variable without one is a finding, and stays as it is."""
+        """Insert the values; a variable without one is a finding, and is left as it is."""
         if not document.may_hold("${{") or sum(self.spent) > _MOST_CHARACTERS:
             return document
         from mlctl.kinds.expressions import find, only  # noqa: PLC0415 - few files have any
@@ -123,7 +123,7 @@ class Variables:
             self.spent.extend(_length(self._value(expression)) for expression in expressions)
             self.spent[:] = [sum(self.spent)]
             if self.spent[0] > _MOST_CHARACTERS:
-                message = f"the variables make more than {_MOST_CHARACTERS:,} characters"
+                message = f"the variables add more than {_MOST_CHARACTERS:,} characters"
                 report.add(Diagnostic(TOO_BIG, message, document.label(at), _LESS))
                 break
             filled[at] = frozenset(expression.path[0] for expression in expressions)
@@ -150,14 +150,14 @@ class Variables:
         return value
 
     def _text(self, text: str, expressions: list[Expression], label: Label, report: Report) -> str:
-        """A text with the values of its expressions."""
+        """Insert the values of its expressions into a text."""
         out, end = "", 0
         for expression in expressions:
             value = self._value(expression)
             if not isinstance(value, _SCALARS):
                 value_type = "a list" if isinstance(value, list) else "a mapping"
-                message = f"`{expression.text}` is {value_type}, which cannot stand inside a text"
-                hint = "let it be the whole value, or name a part of it"
+                message = f"`{expression.text}` is {value_type}, which cannot be part of a text"
+                hint = "make it the whole value, or name a part of it"
                 report.add(Diagnostic(UNSET_VARIABLE, message, label, hint))
                 return text
             out += text[end : expression.start] + (
@@ -177,7 +177,7 @@ class Variables:
         elif root == _VAR:
             near = None if name in self.given else nearest(name, list(self.given))
             message = f"the variable `{name}` has no value"
-            hint = f"give it one: `--var {name}=VALUE`, `variables:` in mlctl.yml, or --env"
+            hint = f"set it with `--var {name}=VALUE`, `variables:` in mlctl.yml, or --env"
             if not self.has_project:
                 message += ": no project was given"
                 hint = "pass `project=mlctl.read_project(...)`, or a value in `variables`"
@@ -190,7 +190,7 @@ class Variables:
 
 
 def _length(value: Data) -> int:
-    """About how many characters a value has."""
+    """Return about how many characters a value has."""
     return len(value) if isinstance(value, str) else len(json.dumps(value))
 
 

@@ -26,21 +26,13 @@ _TEXT = {"content-type": "text/plain; charset=utf-8"}
 
 
 def health(call: Call) -> Response:
-    """GET of the endpoint itself, which is its liveness: the text `Healthy`.
-
-    Raises:
-        ServiceError: 404, there is none, or no code is run.
-    """
+    """GET of the endpoint itself, which is its liveness: the text `Healthy`."""
     _endpoint(call)
     return Response(200, _TEXT, b"Healthy")
 
 
 def score(call: Call) -> Response:
-    """A request to an endpoint, answered by the deployment of the header, or by the traffic.
-
-    Raises:
-        ServiceError: 401, the caller has no key or token; 404, there is nothing that answers.
-    """
+    """A request to an endpoint, answered by the deployment of the header, or by the traffic."""
     endpoint = call.require(Address("online-endpoint", call.names["parent"]))
     _authenticate(call, endpoint)
     deployment = call.request.header(_DEPLOYMENT) or None
@@ -73,12 +65,7 @@ def _echo(call: Call, endpoint: Address, deployment: str | None) -> Response:
 
 
 def at_host(call: Call) -> Response:
-    """A request to the host of an endpoint, `NAME.REGION.inference.ml.azure.com`, in any workspace.
-
-    Raises:
-        NotFound: no endpoint has the name.
-        ServiceError: as `score` and `jobs.invoke`.
-    """
+    """A request to an endpoint's host, `NAME.REGION.inference.ml.azure.com`, in any workspace."""
     is_batch = call.names["action"].casefold() == "jobs"
     kind = "batch-endpoint" if is_batch else "online-endpoint"
     address = Address(kind, call.names["parent"])
@@ -100,11 +87,7 @@ def _endpoint(call: Call) -> tuple[Servers, StoredResource]:
 
 
 def _authenticate(call: Call, endpoint: StoredResource) -> None:
-    """Allow callers with a key or a token of the endpoint, as its `auth_mode` says.
-
-    Raises:
-        HttpError: 401, the caller has none.
-    """
+    """Allow callers with a key or a token of the endpoint, as its `auth_mode` says."""
     bearer = call.request.header("authorization").partition(" ")[2]
     mode = scoring.auth_mode(endpoint.body)
     if mode == scoring.KEY:

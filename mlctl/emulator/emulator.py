@@ -13,7 +13,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.emulator.routes import Needs
 from mlctl.emulator.shapes import errors
-from mlctl.emulator.shapes.headers import is_of_service, service_headers
+from mlctl.emulator.shapes.protocols import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity, schedules
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
@@ -138,11 +138,7 @@ def _without_front_end(request: Request) -> Request:
 
 
 def _operation_style(request: Request, usual: OperationStyle) -> OperationStyle:
-    """The style of long-running operations that the caller may choose, with `x-mlctl-lro`.
-
-    Raises:
-        ServiceError: 400, there is no such style.
-    """
+    """The style of long-running operations that the caller may choose, with `x-mlctl-lro`."""
     text = request.header("x-mlctl-lro")
     if not text:
         return usual

@@ -139,6 +139,7 @@ def environment_variables(
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
     yield "REGISTRY_DISCOVERY_ENDPOINT_URL", f"{url}/"
+    yield "AZURE_ML_DISABLE_ON_DISK_CACHE", "True"  # or components of an earlier emulator are there
     yield "MLFLOW_TRACKING_URI", url
     if running.token:
         yield "MLFLOW_TRACKING_TOKEN", running.token
@@ -173,11 +174,7 @@ def _read(file: Path) -> EmulatorInstance | None:
 
 
 def _is_sound(instance: EmulatorInstance) -> bool:
-    """Whether every value is of its type, and the URL one with a port.
-
-    Raises:
-        ValueError: the URL is none.
-    """
+    """Whether every value is of its type, and the URL one with a port."""
     texts = [getattr(instance, slot.name) for slot in fields(instance) if slot.type == "str"]
     optional = (instance.ca_file, instance.bundle, instance.token)
     texts += [text for text in optional if text is not None]

@@ -54,10 +54,12 @@ class Route:
     needs: Needs = Needs.VERSION
 
 
+_TOKEN, _NOTHING = Needs.TOKEN, Needs.NOTHING
 _SUB = "/subscriptions/{subscription}"
 _GROUP = _SUB + "/resourceGroups/{group}"
 _ML = "/providers/Microsoft.MachineLearningServices"
 _WS = _GROUP + _ML + "/workspaces/{workspace}"
+_COMPUTE = _WS + "/computes/{name}"
 _ENDPOINTS = _WS + "/batchEndpoints"
 _DEPLOYMENTS = _ENDPOINTS + "/{parent}/deployments"
 _ONLINE = _WS + "/onlineEndpoints"
@@ -68,9 +70,17 @@ _AUTH = "{scope*}/providers/Microsoft.Authorization"
 _STORED = "{scope*}" + _ML + "/registries/{registry}"
 _REGISTRY = _STORED + "/{collection}"
 _REGISTERED = _REGISTRY + "/{name}"
-_RUNS = run_history.ROOT + _WS + "/runs"
+_HISTORY = run_history.ROOT + _WS
+_RUNS = _HISTORY + "/runs"
+_INSTANCES = _RUNS + "/{name}/serviceinstances"
+_EXPERIMENT = _HISTORY + "/experiments/{experiment}"
+_DATA = "/data/v1.0" + _WS + "/dataversion"
+_INSIGHTS = "/providers/Microsoft.Insights"
+_MANAGED = "/registrymanagement/v1.0/registries"
 _SCORED = "/online/{subscription}/{group}/{workspace}/{parent}"
 _ENTRA = "/{tenant}/oauth2"
+_OPENID = "/{tenant}/v2.0/.well-known/openid-configuration"
+_BLOBS = "/blob/{account}/{container}"
 
 
 # Collections of a workspace that mlctl has nothing of: they are empty.
@@ -119,43 +129,41 @@ def _asset_routes(kind: str) -> Iterator[Route]:
 
 
 def _retail_prices(call: Call) -> Response:
-    from mlctl.emulator.arm import retail_prices  # noqa: PLC0415  # few ask for prices
+    from mlctl.emulator.arm import prices  # noqa: PLC0415  # few ask for prices
 
-    return retail_prices.show(call)
+    return prices.show(call)
 
 
 def _spot_tables(call: Call) -> Response:
-    from mlctl.emulator.arm import spot_tables  # noqa: PLC0415  # as few
+    from mlctl.emulator.arm import prices  # noqa: PLC0415  # as few
 
-    return spot_tables.query(call)
+    return prices.query(call)
 
 
 def _mlflow_routes() -> Iterator[Route]:
     for workspace in ("", "/mlflow/{api}" + _WS):
         tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
         path = f"{tracked}/{{what*}}"
-        yield Route("GET POST PATCH", path, tracking.handle, needs=Needs.TOKEN)
+        yield Route("GET POST PATCH DELETE", path, tracking.handle, needs=_TOKEN)
         for path in (f"{stored}/artifacts", f"{stored}/artifacts/{{path*}}"):
-            yield Route("GET PUT DELETE", path, tracking.artifact, needs=Needs.TOKEN)
+            yield Route("GET PUT DELETE", path, tracking.artifact, needs=_TOKEN)
 
 
 ROUTES = (
     *_mlflow_routes(),
     Route("GET", _STORES, uploads.datastores, "datastore"),  # newest first, unlike others
     *_kind_routes(),
-    Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
+    Route("POST", _COMPUTE + "/listNodes", resources.nodes, "compute"),
     Route("GET", _WS + "/connections", connections.show_all),
     Route("GET", _WS + "/connections/{name}", connections.show),
     Route("PUT", _WS + "/connections/{name}", connections.write),
     Route("DELETE", _WS + "/connections/{name}", connections.delete),
-    Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
-    Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
-    Route(
-        "POST", _WS + "/computes/{name}/updateIdleShutdownSetting", resources.set_idle, "compute"
-    ),
-    Route("POST", _WS + "/computes/{name}/enableSso", workspaces.done, "compute"),
-    Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
-    Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=Needs.NOTHING),
+    Route("POST", _COMPUTE + "/start", resources.start, "compute"),
+    Route("POST", _COMPUTE + "/stop", resources.stop, "compute"),
+    Route("POST", _COMPUTE + "/updateIdleShutdownSetting", resources.set_idle, "compute"),
+    Route("POST", _COMPUTE + "/enableSso", workspaces.done, "compute"),
+    Route("POST", _COMPUTE + "/restart", resources.start, "compute"),
+    Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=_NOTHING),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/regenerateKeys", resources.regenerate_keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/token", resources.token, "online-endpoint"),
@@ -169,38 +177,23 @@ ROUTES = (
     Route("GET", _PLACE + "/quotas", capacity.quotas),
     Route("POST", _PLACE + "/updateQuotas", capacity.update_quotas),
     Route("GET", _PLACE + "/vmSizes", capacity.sizes),
-    Route("POST", _ENDPOINTS + "/{parent}/jobs", jobs.invoke, needs=Needs.TOKEN),
+    Route("POST", _ENDPOINTS + "/{parent}/jobs", jobs.invoke, needs=_TOKEN),
     Route("GET", _ENDPOINTS + "/{parent}/jobs", jobs.show_all),
     Route("GET", _DEPLOYMENTS + "/{deployment}/jobs", jobs.show_all),
     Route("GET", _WS + "/jobs", jobs.show_all),
     Route("GET", _WS + "/jobs/{name}", jobs.show),
     Route("PUT", _WS + "/jobs/{name}", jobs.create),
     Route("POST", _WS + "/jobs/{name}/cancel", jobs.cancel),
-    Route("GET", _RUNS + "/{name}", run_history.show, needs=Needs.TOKEN),
-    Route(
-        "PATCH",
-        run_history.ROOT + _WS + "/experiments/{experiment}/runs/{name}",
-        run_history.modify,
-        needs=Needs.TOKEN,
-    ),
-    Route(
-        "GET",
-        _RUNS + "/{name}/serviceinstances/{node}",
-        workspaces.show_services,
-        needs=Needs.TOKEN,
-    ),
-    Route("GET", "/genericasset" + _WS + "/{collection}", workspaces.show_none, needs=Needs.TOKEN),
-    Route("GET", _RUNS + "/{name}/details", run_history.details, needs=Needs.TOKEN),
-    Route("GET", _RUNS + "/{name}/children", run_history.children, needs=Needs.TOKEN),
-    Route("GET", _RUNS + "/{name}/logs/{log*}", run_history.log, needs=Needs.NOTHING),
-    Route("POST", run_history.ROOT + _WS + "/rundata", run_history.run_data, needs=Needs.TOKEN),
-    Route(
-        "POST",
-        "/data/v1.0" + _WS + "/dataversion/batchGetResolvedUris",
-        run_history.resolve_uris,
-        needs=Needs.TOKEN,
-    ),
-    Route("GET", _WS + "/providers/Microsoft.Insights/metrics", metrics.show),
+    Route("GET", _RUNS + "/{name}", run_history.show, needs=_TOKEN),
+    Route("PATCH", _EXPERIMENT + "/runs/{name}", run_history.modify, needs=_TOKEN),
+    Route("GET", _INSTANCES + "/{node}", workspaces.show_services, needs=_TOKEN),
+    Route("GET", "/genericasset" + _WS + "/{collection}", workspaces.show_none, needs=_TOKEN),
+    Route("GET", _RUNS + "/{name}/details", run_history.details, needs=_TOKEN),
+    Route("GET", _RUNS + "/{name}/children", run_history.children, needs=_TOKEN),
+    Route("GET", _RUNS + "/{name}/logs/{log*}", run_history.log, needs=_NOTHING),
+    Route("POST", _HISTORY + "/rundata", run_history.run_data, needs=_TOKEN),
+    Route("POST", _DATA + "/batchGetResolvedUris", run_history.resolve_uris, needs=_TOKEN),
+    Route("GET", _WS + _INSIGHTS + "/metrics", metrics.show),
     Route("POST", _WS + "/schedules/{name}/trigger", jobs.trigger, "schedule"),
     Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets, "datastore"),
     Route("GET", _WS, workspaces.show),
@@ -230,10 +223,8 @@ ROUTES = (
     Route("PUT", _AUTH + "/locks/{name}", authorization.put_lock),
     Route("DELETE", _AUTH + "/locks/{name}", authorization.delete_lock),
     Route("GET", _AUTH + "/permissions", authorization.permissions),
-    Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", authorization.metrics),
-    Route(
-        "GET", _SUB + "/providers/Microsoft.Insights/eventtypes/management/values", activity.show
-    ),
+    Route("GET", "{scope*}" + _INSIGHTS + "/metrics", authorization.metrics),
+    Route("GET", _SUB + _INSIGHTS + "/eventtypes/management/values", activity.show),
     Route("GET", _SUB + _ML + "/registries", registries.show_all),
     Route("GET", _GROUP + _ML + "/registries", registries.show_all),
     Route("GET", _GROUP + _ML + "/registries/{registry}", registries.show),
@@ -249,43 +240,30 @@ ROUTES = (
     Route("GET", _REGISTERED + "/versions", registries.versions),
     Route("GET", _REGISTERED + "/versions/{version}", registries.version),
     Route("GET", _REGISTERED + "/labels/{label}", registries.label),
-    Route(
-        "GET",
-        "/registrymanagement/v1.0/registries/{registry}/discovery",
-        registries.discovery,
-        needs=Needs.TOKEN,
-    ),
+    Route("GET", _MANAGED + "/{registry}/discovery", registries.discovery, needs=_TOKEN),
     Route("POST", "/providers/Microsoft.ResourceGraph/resources", _spot_tables),
-    Route("GET", "/api/retail/prices", _retail_prices, needs=Needs.NOTHING),
-    Route("GET", "/discovery", workspaces.discovery, needs=Needs.NOTHING),
-    Route("GET", "/metadata/endpoints", tokens.clouds, needs=Needs.NOTHING),
-    Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=Needs.NOTHING),
-    Route("GET", "/msi/token", tokens.app_service, needs=Needs.NOTHING),
-    Route("POST", _ENTRA + "/token", tokens.entra, needs=Needs.NOTHING),
-    Route("POST", _ENTRA + "/v2.0/token", tokens.entra, needs=Needs.NOTHING),
-    Route("GET", "/common/discovery/instance", tokens.instances, needs=Needs.NOTHING),
-    Route(
-        "GET", "/{tenant}/v2.0/.well-known/openid-configuration", tokens.openid, needs=Needs.NOTHING
-    ),
-    Route("GET", "/blob", blobs.handle, needs=Needs.NOTHING),
-    Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.handle, needs=Needs.NOTHING),
-    Route(
-        "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.handle, needs=Needs.NOTHING
-    ),
-    Route("GET", _SCORED, data_plane.health, needs=Needs.NOTHING),
-    Route("GET POST", _SCORED + "/score", data_plane.score, needs=Needs.NOTHING),
-    Route("GET", "/mlctl/faults", faults.show, needs=Needs.TOKEN),
-    Route("POST", "/mlctl/faults", faults.add, needs=Needs.TOKEN),
-    Route("DELETE", "/mlctl/faults", faults.clear, needs=Needs.TOKEN),
+    Route("GET", "/api/retail/prices", _retail_prices, needs=_NOTHING),
+    Route("GET", "/discovery", workspaces.discovery, needs=_NOTHING),
+    Route("GET", "/metadata/endpoints", tokens.clouds, needs=_NOTHING),
+    Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=_NOTHING),
+    Route("GET", "/msi/token", tokens.app_service, needs=_NOTHING),
+    Route("POST", _ENTRA + "/token", tokens.entra, needs=_NOTHING),
+    Route("POST", _ENTRA + "/v2.0/token", tokens.entra, needs=_NOTHING),
+    Route("GET", "/common/discovery/instance", tokens.instances, needs=_NOTHING),
+    Route("GET", _OPENID, tokens.openid, needs=_NOTHING),
+    Route("GET", "/blob", blobs.handle, needs=_NOTHING),
+    Route("GET PUT DELETE", _BLOBS, blobs.handle, needs=_NOTHING),
+    Route("GET PUT DELETE", _BLOBS + "/{blob*}", blobs.handle, needs=_NOTHING),
+    Route("GET", _SCORED, data_plane.health, needs=_NOTHING),
+    Route("GET POST", _SCORED + "/score", data_plane.score, needs=_NOTHING),
+    Route("GET", "/mlctl/faults", faults.show, needs=_TOKEN),
+    Route("POST", "/mlctl/faults", faults.add, needs=_TOKEN),
+    Route("DELETE", "/mlctl/faults", faults.clear, needs=_TOKEN),
 )
 
 
 def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route of a path and the values of its names; HEAD is routed as GET.
-
-    Raises:
-        ServiceError: 400, no such name can be; 404, nothing is at this path; 405, not this method.
-    """
+    """The route of a path and the values of its names; HEAD is routed as GET."""
     routed = "GET" if method == "HEAD" else method
     parts = _split(path)
     allowed: set[str] = set()

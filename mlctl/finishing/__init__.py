@@ -1,1 +1,1 @@
-"""A job that is brought to its end over as many runs as it takes: by a deadline, on a budget."""
+"""Finishing a job over as many runs as it takes, by a deadline and on a budget."""

@@ -1,4 +1,4 @@
-"""What is about to be done, by the forecast: how many shards, by which policy."""
+"""Choose how a job is done before it begins: how many shards, under which policy."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import finite
 from mlctl.workload import Workload
 
-_SHARDS = (1, 4, 16, 48)  # that `auto` chooses from
-_RUNS, _FEW, _LEAST = 200, 60, 10  # histories of an option, and of a number of shards
-_ATTEMPTS = 60_000  # of mini-batches in all histories of an option, by the event engine
-TWIN_S = 300.0  # that a cluster and a deployment take to be made
+_SHARDS = (1, 4, 16, 48)  # the numbers of shards that `auto` compares
+_RUNS, _FEW, _LEAST = 200, 60, 10  # histories per option, per number of shards, and at least
+_ATTEMPTS = 60_000  # of mini-batches in all histories of an option, with the event engine
+TWIN_S = 300.0  # to create a cluster and a deployment
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A policy, with what many histories of it come to."""
+    """A policy with the forecast of its histories."""
 
     study: Study
     summary: Summary
 
     def document(self) -> dict[str, Any]:
-        """As data: USD and seconds until the job is done, and how likely it is late.
+        """Return the option as JSON data: USD and seconds until the job is done, and P(late).
 
-        `band` has a place (seconds, USD) for each end of the middle nine cases of ten.
+        `band` has a point (seconds, USD) at the 5th and at the 95th percentile.
         """
         summary = self.summary.document()
         until_done, late = summary["until_done"], summary["late"]
@@ -57,14 +57,14 @@ class Option:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Those that keep the deadline come first, then the cheaper ones."""
+        """Sort options that keep the deadline first, then by cost."""
         data = self.document()
         late = data["late"] is not None and data["late"] > LATE
         cost = data["cost"] if data["cost"] is not None else float("inf")
         return late or data["not_done"] > 0, cost
 
 
-def options(
+def compare_policies(
     scenario: Scenario,
     policies: Sequence[RecoveryPolicy],
     shards: int | None,
@@ -73,36 +73,39 @@ def options(
     makes_twin: bool = False,
     seed: str = "0",
 ) -> list[Option]:
-    """Each policy with its forecast, the best first; `shards` None: as many as cost least.
+    """Forecast each policy and return the options, best first.
 
-    A policy that changes to a twin in time for the deadline knows that it may have to be made.
+    `shards` None means the cheapest number. If the twin must be created first (`makes_twin`), the
+    policies that watch the deadline allow for the time that takes.
     """
-    count = shards or _best_shards(scenario, seed)
+    count = shards or _find_best_shards(scenario, seed)
     studies = [Study(scenario, replace(policy, shards=count), seed) for policy in policies]
-    return ranked(studies, deadline_s, makes_twin=makes_twin)
+    return rank_studies(studies, deadline_s, makes_twin=makes_twin)
 
 
-def ranked(studies: Sequence[Study], deadline_s: float | None, *, makes_twin: bool) -> list[Option]:
-    """Studies with their forecasts, the best first; as `options`."""
+def rank_studies(
+    studies: Sequence[Study], deadline_s: float | None, *, makes_twin: bool
+) -> list[Option]:
+    """Forecast each study and return the options, best first."""
     by_s = deadline_s - TWIN_S * makes_twin if deadline_s is not None else None
     return sorted(
-        (_option(study, _RUNS, deadline_s) for study in with_deadline(studies, by_s)),
+        (_forecast_option(study, _RUNS, deadline_s) for study in with_deadline(studies, by_s)),
         key=lambda option: option.rank,
     )
 
 
-def considered(deadline_s: float | None) -> list[RecoveryPolicy]:
-    """The policies that are compared where none is named."""
+def default_policies(deadline_s: float | None) -> list[RecoveryPolicy]:
+    """Return the policies to compare if the user names none."""
     ways = [Way.REMAINING, *WATCHFUL] if deadline_s is not None else [Way.REMAINING]
     return [RecoveryPolicy(way) for way in ways] + [RecoveryPolicy(Way.DEDICATED)]
 
 
-def _best_shards(scenario: Scenario, seed: str) -> int:
+def _find_best_shards(scenario: Scenario, seed: str) -> int:
     policy = RecoveryPolicy(Way.REMAINING)
-    # A shard should give all nodes a few mini-batches, or they wait for the last one of each.
+    # Each shard should give every node a few mini-batches; otherwise nodes idle at its end.
     most = max(scenario.mini_batches // (scenario.nodes * scenario.job.concurrency * 2), 1)
     candidates = [
-        _option(Study(scenario, replace(policy, shards=count), seed), _FEW, None)
+        _forecast_option(Study(scenario, replace(policy, shards=count), seed), _FEW, None)
         for count in sorted({min(count, most) for count in _SHARDS})
     ]
     best = min(candidates, key=lambda option: option.rank)
@@ -110,13 +113,15 @@ def _best_shards(scenario: Scenario, seed: str) -> int:
     return best.study.policy.shards
 
 
-def _option(study: Study, runs: int, deadline_s: float | None) -> Option:
+def _forecast_option(study: Study, runs: int, deadline_s: float | None) -> Option:
     runs = max(min(runs, _ATTEMPTS // study.steps), _LEAST)
     return Option(study, study.summary(study.histories(range(runs)), deadline_s))
 
 
-def order_of(option: Option, deadline_s: float | None, workload: Workload, **facts: Any) -> Order:
-    """The order of an option; `facts` are the fields of the order that no forecast knows."""
+def build_order(
+    option: Option, deadline_s: float | None, workload: Workload, **facts: Any
+) -> Order:
+    """Build the order for an option; `facts` are the fields that the forecast does not know."""
     study = option.study
     scenario, job, policy = study.scenario, study.scenario.job, study.policy
     shards = sizes(job.files, policy.shards or 1, job.mini_batch_size)

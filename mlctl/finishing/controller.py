@@ -1,8 +1,8 @@
-"""The controller: what is done next, by the journal and the policy, until the job is at its end.
+"""The controller decides the next run of a job from its journal and its policy, until the end.
 
-It decides nothing that a forecast does not: the policy is asked the same questions with the same
-numbers (`forecast.batch.policy.carry_out`). Each step is in the journal before it is taken, so that
-whoever goes on after a controller that was killed takes it up where it was.
+It asks the policy the same questions as a forecast does (`forecast.batch.policy.carry_out`). Each
+step is written to the journal before it is taken, so that a new controller can resume after a
+crash.
 """
 
 from __future__ import annotations
@@ -22,138 +22,135 @@ from mlctl.simulator.engine.model import Tier
 _ROUNDING_S = 1e-6
 GIVEN_UP = "given up by the policy"
 _CHANGED = (
-    "the deployment has been changed since the job began: the results of its shards would not be of"
-    " one kind; begin again"
+    "the deployment has changed since the job began, so the results of its shards would differ:"
+    " begin a new job"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A run at a moment: its status in Azure's words, mini-batches done, and what it was billed.
+class RunState:
+    """A run at one moment: its status in Azure's words, mini-batches done, node-seconds billed.
 
-    `batches` is 1 or more once it has worked; of a training job, steps in checkpoints while it has
-    its nodes, those of the one that it began from too. `node_s` are node-seconds, None where nobody
-    counts them: then all nodes of the job are reckoned with for as long as the run was there.
+    `batches` is 1 or more once the run has worked; for a training job it is the steps in
+    checkpoints while the run has nodes, including those it resumed from. `node_s` is None if the
+    service does not report it: then all nodes of the job count for as long as the run lasted.
     """
 
     status: str
     batches: int = 0
     node_s: float | None = None
     reason: str = ""
-    saved: int | None = None  # steps in the last checkpoint of a training job, where it is known
-    parts: bool = False  # whether it goes on and is made of jobs, which show whether it has worked
+    saved: int | None = None  # steps in the last checkpoint of a training job, if known
+    parts: bool = False  # whether it is a running pipeline or sweep, whose jobs show its work
 
     @property
     def ended(self) -> bool:
-        """Whether it has reached a final status."""
+        """Whether the status is final."""
         return self.status in ("Completed", "Failed", "Canceled")
 
 
 class Cloud(Protocol):
-    """Where the runs are; `looked` is told of each look at one that goes on.
+    """Where runs execute; `on_state` is called with each state of a run that has not ended.
 
-    `bills`: a run says what it was billed, and says more when its nodes idle after its end.
+    `bills` says whether runs report what they were billed, which may grow after their end.
     """
 
-    looked: Callable[[Look], None]
+    on_state: Callable[[RunState], None]
 
     @property
     def bills(self) -> bool:
-        """Whether runs say what they were billed."""
+        """Whether runs report what they were billed."""
 
     def now(self) -> float:
-        """Seconds since the epoch of its clock."""
+        """Return the time in seconds since the epoch of the cloud's clock."""
 
-    def find(self, run: str) -> Look | None:
-        """A run; None where there is none of that name."""
+    def find(self, run: str) -> RunState | None:
+        """Return the state of a run, or None if it does not exist."""
 
     def upload(self, order: Order) -> None:
-        """Send the files of the job to the folders of its shards.
+        """Upload the files of the job to the folders of its shards.
 
         Raises:
-            ServiceError: refused.
+            ServiceError: the service refuses.
         """
 
     def discard(self, order: Order) -> None:
-        """Remove what was uploaded; nothing need be there."""
+        """Remove the uploaded files, if any."""
 
     def version(self, order: Order) -> str:
-        """What the deployment is now, in a word that changes with what it does.
+        """Return a hash that changes when the deployment's behaviour changes.
 
         Raises:
-            Permanent: it is gone.
+            Permanent: the deployment no longer exists.
         """
 
-    def saved(self, order: Order, run: Run) -> int | None:
-        """The steps in the checkpoint that a run of a job has left; None: no whole one of its own.
-
-        Where nobody knows them, those of the checkpoint from which it went on.
-        """
+    def saved_steps(self, order: Order, run: Run) -> int | None:
+        """Return the steps in the checkpoint that a run has left, or None if none is complete."""
 
     def submit(self, order: Order, run: Run) -> None:
         """Start a run of a shard under its name.
 
         Raises:
-            ServiceError: refused.
+            ServiceError: the service refuses.
         """
 
-    def watch(self, run: str, moment: float) -> Look:
-        """A run at its end, or at a moment before which it does not end."""
+    def watch(self, run: str, moment: float) -> RunState:
+        """Wait until a run has ended, or until `moment` if that comes first."""
 
-    def cancel(self, run: str) -> Look:
-        """Cancel a run that may have ended already."""
+    def cancel(self, run: str) -> RunState:
+        """Cancel a run; one that has already ended is returned as it is."""
 
-    def twins(self, order: Order) -> Mapping[str, Any]:
-        """The bodies of what the dedicated twin needs and what is not there, by addresses."""
+    def missing_twins(self, order: Order) -> Mapping[str, Any]:
+        """Return the bodies of the twin's resources that do not exist yet, by address."""
 
-    def make(self, address: str, body: Any) -> None:
-        """Create a part of the twin, unless it is there."""
+    def create(self, address: str, body: Any) -> None:
+        """Create a resource of the twin."""
 
     def remove(self, address: str) -> None:
-        """Delete a part of the twin, unless it is gone."""
+        """Delete a resource of the twin, if it exists."""
 
 
-# Writes a record to the journal; raises where the lease is lost.
+# Writes a record to the journal; raises LeaseLost if the lease is lost.
 Append = Callable[[Record], None]
 
 
 class Controller:
-    """Brings one job to its end.
+    """Carries out one job.
 
-    `append` writes to the journal, under the lease; `note` tells of a record that is written.
+    `append` writes to the journal, under the lease; `on_record` is called after each write.
     """
 
     def __init__(self, progress: Progress, cloud: Cloud, append: Append) -> None:
         self.progress = progress
         self.cloud = cloud
-        self.note: Append = lambda _: None
+        self.on_record: Append = lambda _: None
         self._append = append
 
     def carry_out(self) -> Outcome:
-        """Go on until the end; what was made for the job is removed then.
+        """Run the job to its end, then remove what was created for it.
 
         Raises:
             ServiceError: the workspace cannot be reached, or refuses.
         """
         progress = self.progress
         if progress.outcome is None:
-            self._finish(*(self._prepared() or self._work()))
+            self._finish(*(self._upload_files() or self._run_shards()))
         assert progress.outcome is not None
         return progress.outcome
 
     def cancel(self) -> Outcome:
-        """Cancel what runs, and end the job as cancelled."""
+        """Cancel the run under way, and end the job as cancelled."""
         run = self.progress.under_way
         if run is not None:
-            is_there = self.cloud.find(run.name) is not None
-            never = Look("Canceled", node_s=0.0, reason="it was not submitted")
-            self._note_end(run, self.cloud.cancel(run.name) if is_there else never)
+            exists = self.cloud.find(run.name) is not None
+            never = RunState("Canceled", node_s=0.0, reason="it was not submitted")
+            self._record_end(run, self.cloud.cancel(run.name) if exists else never)
         if self.progress.outcome is None:
             self._finish(Outcome.CANCELLED, "cancelled")
         return Outcome.CANCELLED
 
-    def _prepared(self) -> tuple[Outcome, str] | None:
-        """Send the files to where runs find them; how the job ends where that is refused."""
+    def _upload_files(self) -> tuple[Outcome, str] | None:
+        """Upload the files of the job; return its outcome if the service refuses them."""
         order = self.progress.order
         if order.upload and not self.progress.uploaded:
             try:
@@ -165,12 +162,12 @@ class Controller:
             self._write("uploaded", files=len(order.files))
         return None
 
-    def _work(self) -> tuple[Outcome, str]:
+    def _run_shards(self) -> tuple[Outcome, str]:
         progress = self.progress
         while True:
             run = progress.under_way
             if run is None:
-                following = self._next()
+                following = self._choose_next()
                 if not isinstance(following, Run):
                     return following
                 run = following
@@ -180,43 +177,46 @@ class Controller:
             if not run.status:
                 self._watch(run)
 
-    def _next(self) -> Run | tuple[Outcome, str]:
-        """The next run, in the journal; or how the job ends."""
+    def _choose_next(self) -> Run | tuple[Outcome, str]:
+        """Record and return the next run, or return the outcome of the job."""
         progress, order = self.progress, self.progress.order
         policy = order.recovery
         if progress.is_done:
-            return self._done()
+            return self._judge_deadline()
         if progress.failures >= order.give_up_after:
             last = progress.runs[-1]
             why = last.reason or f"see the logs: mlctl job download -n {last.name} --all"
-            return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed alike: {why}"
+            return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed with the same error: {why}"
         elapsed = self.cloud.now() - progress.began
         tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
         cost = order.step_cost(progress.files_of_step, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
-            why = f"{progress.spent:.3g} USD are spent, and the next step takes {cost:.3g}"
-            return Outcome.TOO_DEAR, f"{why} of {order.max_cost:.3g}"
+            why = f"{progress.spent:.3g} of {order.max_cost:.3g} USD are spent"
+            return Outcome.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"
         if self._has_changed():
             return Outcome.IMPOSSIBLE, _CHANGED
-        refusal = self._make_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
-        return self._without_twin(refusal) if refusal else self._noted(tier)
+        refusal = self._create_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
+        return self._continue_without_twin(refusal) if refusal else self._record_submit(tier)
 
-    def _without_twin(self, refusal: str) -> Run | tuple[Outcome, str]:
-        """What comes next where no quota allows a twin now, or what it is a twin of is gone."""
+    def _continue_without_twin(self, refusal: str) -> Run | tuple[Outcome, str]:
+        """Continue on low priority if the twin cannot be created, unless the policy needs it."""
         if self.progress.order.recovery.way is Way.DEDICATED:
-            return Outcome.IMPOSSIBLE, f"there is no dedicated twin: {refusal}"
+            return Outcome.IMPOSSIBLE, f"the dedicated twin cannot be created: {refusal}"
         self._write("no-twin", reason=refusal)
-        return self._noted(Tier.LOW_PRIORITY, to_its_end=True)
+        return self._record_submit(Tier.LOW_PRIORITY, to_its_end=True)
 
-    def _done(self) -> tuple[Outcome, str]:
+    def _judge_deadline(self) -> tuple[Outcome, str]:
         order, progress = self.progress.order, self.progress
-        took = (progress.runs[-1].ended or self.cloud.now()) - progress.began
-        if order.deadline_s is not None and took > order.deadline_s + _ROUNDING_S:
-            return Outcome.LATE, f"done after {took:.0f} s, of {order.deadline_s:.0f}"
+        elapsed_s = (progress.runs[-1].ended or self.cloud.now()) - progress.began
+        if order.deadline_s is not None and elapsed_s > order.deadline_s + _ROUNDING_S:
+            return (
+                Outcome.LATE,
+                f"done after {elapsed_s:.0f} s; the deadline was {order.deadline_s:.0f} s",
+            )
         return Outcome.DONE, ""
 
     def _has_changed(self) -> bool:
-        """Whether the deployment is another one than it was; one that is gone refuses the run."""
+        """Whether the deployment has changed; if it no longer exists, the submit will fail."""
         order = self.progress.order
         try:
             return bool(order.version) and self.cloud.version(order) != order.version
@@ -225,7 +225,7 @@ class Controller:
         except Permanent:
             return False
 
-    def _noted(self, tier: Tier, *, to_its_end: bool = False) -> Run:
+    def _record_submit(self, tier: Tier, *, to_its_end: bool = False) -> Run:
         progress = self.progress
         name = progress.order.run_name(len(progress.runs))
         facts: dict[str, Any] = {"to_its_end": True} if to_its_end else {}
@@ -235,16 +235,16 @@ class Controller:
         return progress.runs[-1]
 
     def _submit(self, run: Run) -> None:
-        """Start a run; one that is refused has failed."""
+        """Submit a run; if the service refuses it, record it as failed."""
         try:
             self.cloud.submit(self.progress.order, run)
         except LeaseLost:
             raise
         except Permanent as error:
-            self._note_end(run, Look("Failed", node_s=0.0, reason=error.message))
+            self._record_end(run, RunState("Failed", node_s=0.0, reason=error.message))
 
     def _watch(self, run: Run) -> None:
-        """Let a run go on to its end, or as long as the policy lets it."""
+        """Watch a run until it has ended or the policy gives it up."""
         progress, order = self.progress, self.progress.order
         elapsed = run.at - progress.began
         limit = None
@@ -253,33 +253,33 @@ class Controller:
                 run.tier, elapsed, progress.files_left, order.mini_batch_size
             )
         end_s = min(limit(0), LONGEST_S) if limit is not None else LONGEST_S
-        look = self.cloud.watch(run.name, progress.began + end_s)
-        while not look.ended:
-            batches_done = max(look.batches - run.first, min(look.batches, 1))
+        state = self.cloud.watch(run.name, progress.began + end_s)
+        while not state.ended:
+            batches_done = max(state.batches - run.first, min(state.batches, 1))
             later = limit(batches_done) if limit is not None else end_s
             if later <= end_s + _ROUNDING_S:
-                look = replace(self.cloud.cancel(run.name), reason=GIVEN_UP)
+                state = replace(self.cloud.cancel(run.name), reason=GIVEN_UP)
                 break
             end_s = later
-            look = self.cloud.watch(run.name, progress.began + end_s)
-        self._note_end(run, look)
+            state = self.cloud.watch(run.name, progress.began + end_s)
+        self._record_end(run, state)
 
-    def _note_end(self, run: Run, look: Look) -> None:
-        node_s = look.node_s
+    def _record_end(self, run: Run, state: RunState) -> None:
+        node_s = state.node_s
         if node_s is None:
             node_s = self.progress.order.nodes * (self.cloud.now() - run.at)
-        facts: dict[str, Any] = {"node_s": node_s, "reason": look.reason}
-        if self.progress.order.checkpoint and look.status != "Completed":
-            facts["saved"] = self.cloud.saved(self.progress.order, run)
-        self._write("ended", run=run.name, status=look.status, **facts)
+        facts: dict[str, Any] = {"node_s": node_s, "reason": state.reason}
+        if self.progress.order.checkpoint and state.status != "Completed":
+            facts["saved"] = self.cloud.saved_steps(self.progress.order, run)
+        self._write("ended", run=run.name, status=state.status, **facts)
 
-    def _make_twin(self) -> str:
-        """Make what is not there of the twin; why that is refused, or "" where it is not."""
+    def _create_twin(self) -> str:
+        """Create the missing resources of the twin; return the service's refusal, or ""."""
         try:
-            for address, body in self.cloud.twins(self.progress.order).items():
+            for address, body in self.cloud.missing_twins(self.progress.order).items():
                 if address not in self.progress.twins:
                     self._write("make", address=address)
-                self.cloud.make(address, body)
+                self.cloud.create(address, body)
         except LeaseLost:
             raise
         except Permanent as error:
@@ -287,11 +287,11 @@ class Controller:
         return ""
 
     def _finish(self, outcome: Outcome, reason: str) -> None:
-        """Settle what was billed after runs had ended, remove what was made, and say the end."""
+        """Settle late bills, remove what was created for the job, and record its outcome."""
         for number, run in enumerate(self.progress.runs) if self.cloud.bills else ():
-            look = self.cloud.find(run.name)
-            if look is not None and look.node_s not in (None, run.node_s):
-                self._write("settled", number=number, node_s=look.node_s)
+            state = self.cloud.find(run.name)
+            if state is not None and state.node_s not in (None, run.node_s):
+                self._write("settled", number=number, node_s=state.node_s)
         for address in reversed(self.progress.twins.copy()):
             self.cloud.remove(address)
             self._write("removed", address=address)
@@ -303,4 +303,4 @@ class Controller:
         record = {"at": self.cloud.now(), "event": event, **facts}
         self._append(record)
         self.progress.add(record)
-        self.note(record)
+        self.on_record(record)

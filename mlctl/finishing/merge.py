@@ -1,4 +1,4 @@
-"""The results of shards put together: one folder, as if one run had scored all files."""
+"""Merge the results of shards into one folder, as if one run had scored all files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ _SIMULATED = re.compile(r"^mini-batch (\d+),simulated$", re.MULTILINE)
 
 
 def merge(parts: Sequence[Path], batches: Sequence[int], output_file: str, to: Path) -> None:
-    """Put folders of results together in their order; `to` must not have any of these files.
+    """Merge result folders into `to`, in their order; `to` must not have any of their files.
 
-    The file that `append_row` writes is concatenated. Other files keep their names; those that
-    several shards have are put in folders of their shards. Of a simulated cloud, whose rows have
-    the numbers of mini-batches, the numbers go on: `batches` is how many each shard has.
+    The file that `append_row` writes is concatenated. Other files keep their names, unless several
+    shards have the same one: then each goes to a folder named after its shard. Rows of a simulated
+    cloud number their mini-batches; the numbers continue across shards, of which each has
+    `batches`.
     """
     names = [
         {path.relative_to(part).as_posix() for path in part.rglob("*") if path.is_file()}

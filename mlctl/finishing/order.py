@@ -1,4 +1,4 @@
-"""What is to be finished: the job in shards, by which policy, by when and for how much."""
+"""The order of a job: its shards, its policy, its deadline and its budget."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from mlctl.simulator.engine.model import HOUR, Tier
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A job of a batch endpoint, done by shards, one after the other.
+    """A job of a batch endpoint, done shard by shard.
 
-    `deployment` takes the runs on low priority, `dedicated` those that must not be lost. The latter
-    is made where `makes_twin`, with a cluster of its own. `inputs` are ARM's, of the whole job;
-    `files` are the names of its files in their order, where they are known, and `sizes` how many
-    each shard has of them; where a shard has a folder of its own, `folders` are their URIs. Files
-    of the local folder `source` are first sent to the folder `upload` of the workspace's storage,
-    and removed from there at the end. `version` is what the deployment was when the order was made,
-    `weather` the name of what the forecast reckons with.
-    `workload` says what files take on a simulated cloud. Times are in seconds, `node_s` is what a
-    file takes of a node, `nodes` are those that a run works on, prices are in USD an hour.
+    `deployment` takes the runs on low priority, `dedicated` those that must not be lost; the latter
+    is created with a cluster of its own if `makes_twin`. `inputs` are ARM's, of the whole job.
+    `files` are the names of its files in order, if known, and `sizes` how many each shard has.
+    `folders` are the URIs of the shards' folders, if each has its own. Files of the local folder
+    `source` are uploaded to the folder `upload` of the workspace's storage, and removed at the end.
+    `version` is the deployment's hash when the order was made, `weather` the name of the forecast's
+    weather. `workload` is the work on a simulated cloud. Times are in seconds: `node_s` is the time
+    of a node per file. `nodes` is the nodes of a run. Prices are in USD per node-hour.
 
-    Of a job without an endpoint `job` are ARM's properties; its steps stand for files, and it is
-    one shard of many runs. The output `checkpoint` of a run is the input `resumes` of the next one;
-    "": each begins anew. `deployment` and `dedicated` are clusters, both "" where it gets nodes for
-    itself. A job that is `whole` is one that no run does a part of: of a component, or a `job`.
+    For a job without an endpoint, `job` is its ARM properties, files are steps, and one shard takes
+    many runs. The output `checkpoint` of a run is the input `resumes` of the next one; "" if each
+    run starts from the beginning. `deployment` and `dedicated` are then clusters, or "" on
+    serverless compute. If `whole`, every run does the whole job: a pipeline component, or a `job`.
     """
 
     name: str
@@ -62,18 +61,18 @@ class Order:
     whole: bool = False
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Order:
-        """Of JSON data, as `document` writes it."""
+    def from_data(cls, data: Mapping[str, Any]) -> Order:
+        """Build an order from JSON data, as `document` returns it."""
         lists = {name: tuple(data.get(name) or ()) for name in ("files", "sizes", "folders")}
         return cls(**{**data, **lists})
 
     def document(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return the order as JSON data."""
         return asdict(self)
 
     @property
     def recovery(self) -> RecoveryPolicy:
-        """The policy, as a forecast carries it out."""
+        """The policy, as a forecast uses it."""
         switch = Switch(**self.switch) if self.switch is not None else None  # type: ignore[arg-type]
         policy = replace(parse(self.policy), switch=switch)
         if self.checkpoint:
@@ -81,23 +80,23 @@ class Order:
         return replace(policy, shards=len(self.sizes))
 
     def step_cost(self, files: int, tier: Tier) -> float:
-        """What so many files cost on a tier if nothing is lost, in USD."""
+        """Return the cost in USD of so many files on a tier if nothing is lost."""
         return self.cost(files * self.node_s, tier)
 
     def cost(self, node_s: float, tier: Tier) -> float:
-        """What node-seconds of a tier cost, in USD."""
+        """Return the cost in USD of node-seconds on a tier."""
         price = self.dedicated_price if tier is Tier.DEDICATED else self.low_price
         return node_s * price / HOUR
 
     def names(self, shard: int) -> tuple[str, ...]:
-        """The names of the files of a shard."""
+        """Return the names of the files of a shard."""
         first = sum(self.sizes[:shard])
         return self.files[first : first + self.sizes[shard]]
 
     def folder(self, shard: int) -> str:
-        """The folder of the workspace's storage to which the files of a shard are sent."""
+        """Return the folder of the workspace's storage for the files of a shard."""
         return f"{self.upload}/shard-{shard + 1:04}"
 
     def run_name(self, number: int) -> str:
-        """The name of the run with a number, from 0: chosen before the endpoint is called."""
+        """Return the name of a run by its number, from 0."""
         return self.name if not number else f"{self.name}-{number + 1}"

@@ -1,11 +1,11 @@
-"""What is still to come of a job, by the forecast, from what has happened so far."""
+"""Forecast the rest of a job from what has happened so far."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from mlctl.dataclasses import replace
-from mlctl.finishing.controller import Look
+from mlctl.finishing.controller import RunState
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Progress
 from mlctl.forecast.batch.policy import History, Past
@@ -15,12 +15,12 @@ from mlctl.forecast.training.study import TrainingScenario
 from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier, TrainingSpec
 from mlctl.workload import Workload
 
-_RUNS, _LEAST = 200, 20  # histories; of those that fit the run under way
-_ATTEMPTS = 60_000  # of mini-batches in all histories, by the event engine
+_RUNS, _LEAST = 200, 20  # histories, and at least those that match the run under way
+_ATTEMPTS = 60_000  # of mini-batches in all histories, with the event engine
 
 
 class Outlook(NamedTuple):
-    """Seconds until the job is done (median, 95 %), its whole cost in USD, and how likely late.
+    """Seconds until the job is done (median, 95 %), its whole cost in USD, and P(late).
 
     `late` is None without a deadline.
     """
@@ -31,15 +31,15 @@ class Outlook(NamedTuple):
     late: float | None
 
 
-def outlook(
-    study: Study, progress: Progress, now: float, look: Look | None = None
+def forecast_outlook(
+    study: Study, progress: Progress, now: float, state: RunState | None = None
 ) -> Outlook | None:
-    """The outlook of a job at a moment; None where it is done, or no history ends.
+    """Forecast the rest of a job at a moment; None if it has ended, or no history ends.
 
-    Histories are of the files that are left, by the policy of the order with its own line to the
-    deadline. They begin when the run under way was submitted; those in which it has ended by now
-    do not fit what is seen, and are left out. Where a `look` shows the steps in its checkpoints,
-    they begin now, with these done.
+    Histories cover the files that are left, under the order's policy with its own deadline. They
+    start when the run under way was submitted; those in which it would have ended by now contradict
+    what is observed, and are left out. If `state` has steps in checkpoints, histories start now,
+    with these steps done.
     """
     order, run = progress.order, progress.under_way
     if progress.is_done or progress.outcome is not None:
@@ -48,11 +48,11 @@ def outlook(
     last = before[-1] if before else None
     since, losses, left = run.at if run is not None else now, progress.losses, progress.files_left
     is_warm = last is not None and last.completed and (run is None or run.tier is last.tier)
-    if run is not None and look is not None and look.batches and look.saved:
+    if run is not None and state is not None and state.batches and state.saved:
         last, since, losses, is_warm = run, now, 0, True
-        left = max(order.sizes[0] - look.saved, 1)
+        left = max(order.sizes[0] - state.saved, 1)
     if is_warm:
-        # A history begins without nodes; those of the run before are there.
+        # A history begins without nodes, but those of the previous run are still allocated.
         settings = study.scenario.settings
         since -= settings.allocation_s + settings.preparation_s
     past = Past(since - progress.began, losses, last.tier if last is not None else None)
@@ -63,9 +63,9 @@ def outlook(
     scenario = replace(study.scenario, job=job)
     study = replace(study, scenario=scenario, policy=policy, seed=f"outlook/{progress.shard}")
     runs = max(min(_RUNS, _ATTEMPTS // study.steps), _LEAST)
-    histories, gone = study.histories(range(runs)), now - since
-    fitting = [history for history in histories if history.time_s >= gone]
-    if len(fitting) < _LEAST:  # it goes on for longer than any forecast has it
+    histories, elapsed = study.histories(range(runs)), now - since
+    fitting = [history for history in histories if history.time_s >= elapsed]
+    if len(fitting) < _LEAST:  # the run already takes longer than almost every forecast
         fitting = histories
     times_s = sorted(history.done_s for history in fitting if history.done)
     if not times_s:
@@ -85,11 +85,13 @@ def outlook(
         times_s[len(times_s) // 2],
         times_s[min(len(times_s) * 95 // 100, len(times_s) - 1)],
     )
-    return Outlook(max(median - gone, 0.0), max(slow - gone, 0.0), progress.spent + ahead, late)
+    return Outlook(
+        max(median - elapsed, 0.0), max(slow - elapsed, 0.0), progress.spent + ahead, late
+    )
 
 
-def study_of_job(order: Order) -> RecoveryStudy:
-    """What the forecast knows of a job without shards: steps, nodes and prices of its order."""
+def build_job_study(order: Order) -> RecoveryStudy:
+    """Build the study of a job without shards from the steps, nodes and prices of its order."""
     work, nodes = Workload(**order.workload), order.nodes
     cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, nodes, price=order.dedicated_price)
     one_round = (work.steps or 0) if order.sizes[0] > (work.steps or 0) else 0

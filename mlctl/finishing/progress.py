@@ -1,7 +1,7 @@
-"""How far a job is: the fold of its journal.
+"""The progress of a job, computed from its journal.
 
-The journal says what will be done before it is done. Whoever reads it knows which run may be under
-way, whoever wrote it.
+The journal records each step before it is taken, so that any controller that reads it knows which
+run may be under way.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _DIFFERS = re.compile(r"[0-9a-fA-F-]{8,}|\d+")
 
 
 class Outcome(StrEnum):
-    """How it ended."""
+    """How a job ended."""
 
     DONE = "done"
-    LATE = "late"  # done, but after its deadline
-    TOO_DEAR = "too dear"
+    LATE = "late"  # after its deadline
+    OVER_BUDGET = "over budget"
     IMPOSSIBLE = "impossible"
     CANCELLED = "cancelled"
 
 
 @dataclass(slots=True)
 class Run:
-    """A run of a shard; `status` is "" until it has ended, `at` when it was to be submitted."""
+    """A run of a shard; `status` is "" until it has ended, `at` is its moment of submission."""
 
     name: str
     shard: int
@@ -42,48 +42,48 @@ class Run:
     reason: str = ""
     node_s: float = 0.0
     ended: float | None = None
-    to_its_end: bool = False  # since there is no dedicated twin to change to
-    resumes: str | None = None  # of a job: the run of whose checkpoint it goes on, "" of none
+    to_its_end: bool = False  # not cancelled by the policy: there is no dedicated twin
+    resumes: str | None = None  # the run whose checkpoint a training job starts from, "" if none
     first: int = 0
 
     @property
     def completed(self) -> bool:
-        """Whether the shard is done by it."""
+        """Whether the run has done its shard."""
         return self.status == "Completed"
 
     @property
     def failure(self) -> tuple[str, str]:
-        """How it ended, without what differs in each run: its name, numbers, hashes and times."""
+        """How the run failed, without names, numbers, hashes and times that differ by run."""
         return self.status, _DIFFERS.sub("#", self.reason.replace(self.name, "#"))
 
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a job, by what its journal says."""
+    """The state of a job, as its journal has it."""
 
     order: Order
     began: float
     runs: list[Run] = field(default_factory=list)
-    twins: list[str] = field(default_factory=list)  # addresses that were made, in their order
+    twins: list[str] = field(default_factory=list)  # addresses that were created, in order
     outcome: Outcome | None = None
     reason: str = ""
-    shard: int = 0  # the next one that is not done
-    losses: int = 0  # of its runs, one after the other
-    failures: int = 0  # equal ones
+    shard: int = 0  # the first one that is not done
+    losses: int = 0  # runs lost in a row
+    failures: int = 0  # in a row, with the same error
     uploaded: bool = False
-    checkpoints: list[tuple[str, int]] = field(default_factory=list)  # runs, steps: the last counts
+    checkpoints: list[tuple[str, int]] = field(default_factory=list)  # (run, steps)
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> Progress:
-        """By the records of a journal, of which the first says what was ordered."""
+    def from_records(cls, records: Iterable[Record]) -> Progress:
+        """Compute the progress from a journal, whose first record has the order."""
         first, *following = records
-        progress = cls(Order.of(first["order"]), first["at"])
+        progress = cls(Order.from_data(first["order"]), first["at"])
         for record in following:
             progress.add(record)
         return progress
 
     def add(self, record: Record) -> None:
-        """Go on by a record."""
+        """Apply a record."""
         match record["event"]:
             case "submit":
                 tier = Tier(record["tier"])
@@ -92,7 +92,7 @@ class Progress:
                 run.resumes, run.first = record.get("resumes"), record.get("first", 0)
                 self.runs.append(run)
             case "ended":
-                self._ended(record)
+                self._end_run(record)
             case "settled":
                 self.runs[record["number"]].node_s = record["node_s"]
             case "uploaded":
@@ -106,7 +106,7 @@ class Progress:
             case _:
                 pass
 
-    def _ended(self, record: Record) -> None:
+    def _end_run(self, record: Record) -> None:
         run = self.runs[-1]
         run.status, run.ended = record["status"], record["at"]
         run.node_s, run.reason = record["node_s"], record["reason"]
@@ -117,35 +117,35 @@ class Progress:
         if record.get("saved") is not None:
             self.checkpoints.append((run.name, record["saved"]))
         elif run.status == "Failed" and run.resumes:
-            self.checkpoints.pop()  # it may be why: the one before it is tried
+            self.checkpoints.pop()  # it may be the cause: fall back to the checkpoint before it
         if run.status == "Failed":
             is_equal = len(self.runs) > 1 and self.runs[-2].failure == run.failure
             self.failures = self.failures + 1 if is_equal else 1
 
     @property
     def under_way(self) -> Run | None:
-        """The run that was to be submitted, and of whose end nothing is known."""
+        """The run that was submitted and has not ended."""
         return self.runs[-1] if self.runs and not self.runs[-1].status else None
 
     @property
     def is_done(self) -> bool:
-        """Whether every shard is."""
+        """Whether every shard is done."""
         return self.shard == len(self.order.sizes)
 
     @property
     def files_left(self) -> int:
-        """How many files are not done; of a training job steps, 1 or more until it is done."""
+        """How many files are left; for a training job steps, at least 1 until it is done."""
         left = sum(self.order.sizes[self.shard :])
         return max(left - self.checkpoint[1], 1) if left else 0
 
     @property
     def files_of_step(self) -> int:
-        """How many files the next run has, or steps."""
+        """How many files, or steps, the next run has."""
         return self.files_left if self.order.checkpoint else self.order.sizes[self.shard]
 
     @property
     def checkpoint(self) -> tuple[str, int]:
-        """The run whose checkpoint is the last that is trusted, and its steps; "" and 0: none."""
+        """The run whose checkpoint is the last trusted one, and its steps; ("", 0) if none."""
         return self.checkpoints[-1] if self.checkpoints else ("", 0)
 
     @property
@@ -161,5 +161,5 @@ class Progress:
 
     @property
     def spent(self) -> float:
-        """What has been spent, in USD, as far as it is known."""
+        """The USD spent, as far as known."""
         return sum(self.order.cost(run.node_s, run.tier) for run in self.runs)

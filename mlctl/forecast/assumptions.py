@@ -27,10 +27,10 @@ def assumption(name: str, value: Data, source: str, why: str) -> AssumptionData:
 
 def of_weathers(weathers: Iterable[Weather]) -> Iterator[AssumptionData]:
     """What takes nodes away: each weather once."""
-    known = list(dict.fromkeys(weathers))
-    for weather in known:
+    distinct = list(dict.fromkeys(weathers))
+    for weather in distinct:
         yield assumption(f"weather {weather.name}", weather.document(), "A", weather.source)
-    for weather in [weather for weather in known if weather.has_gaps][:1]:
+    for weather in [weather for weather in distinct if weather.has_gaps][:1]:
         moment = (
             "with nodes to be had" if weather.available else "at any moment, with nodes or without"
         )

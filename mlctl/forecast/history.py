@@ -223,9 +223,10 @@ def prepared(scenario: JobScenario[Spec], seed: str) -> World:
 
 def placed(scenario: Scenario, seed: str) -> Scenario:
     """A scenario whose processes begin where those of a history do."""
-    if not scenario.processes:
+    placed_processes = weather.placed(scenario.processes, seed)
+    if placed_processes == scenario.processes:
         return scenario
-    return replace(scenario, processes=weather.placed(scenario.processes, seed))
+    return replace(scenario, processes=placed_processes)
 
 
 def _result(job: AnyJob, *, given_up: bool) -> Try:

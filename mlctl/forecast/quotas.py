@@ -53,11 +53,7 @@ class Quotas:
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:
-    """The quotas of a workspace; None where its backend knows none.
-
-    Raises:
-        ServiceError: the backend cannot be read.
-    """
+    """The quotas of a workspace; None where its backend knows none."""
     if not isinstance(backend, SupportsUsage):
         return None
     address = subject.cluster.address

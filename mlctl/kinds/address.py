@@ -1,12 +1,12 @@
-"""The names of things: workspaces (scope), resources (address), what files name (reference)."""
+"""Names: of workspaces (`Scope`), of resources (`Address`), and in files (`Reference`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache
 
-from mlctl.dataclasses import dataclass, replace
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.registry import ALL, RECORDS
 from mlctl.pointer import Data
@@ -19,7 +19,7 @@ _ORDER = {name: at for at, name in enumerate(ALL)}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Subscription, resource group and workspace: what an ARM id needs and a file does not say."""
+    """Subscription, resource group and workspace, which every ARM id needs."""
 
     subscription: str
     resource_group: str
@@ -27,7 +27,7 @@ class Scope:
 
     @property
     def id(self) -> str:
-        """The workspace's ARM id, spelt as the SDK's case-sensitive parsers need it."""
+        """Return the workspace's ARM id, in the case that the SDK's case-sensitive parsers need."""
         return (
             f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
             f"/providers/{PROVIDER}/workspaces/{self.workspace}"
@@ -39,20 +39,24 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Address:
-    """`kind/name`, `kind/parent/name`, `kind/name:version`; prints and parses back to itself.
+    """`kind/name`, `kind/parent/name` or `kind/name:version`; its text parses back to itself.
 
-    Names compare without case, as ARM compares them. A versioned kind without a version
-    means its newest version.
+    Names compare without case, as in ARM. A versioned kind without a version means its newest
+    version.
     """
 
     kind: str
     name: str
     parent: str | None = None
     version: str | None = None
+    _key: tuple[str, str, str, str | None] = field(init=False, repr=False)
+    _hash: int = field(init=False, repr=False)
 
-    @cached_property
-    def _key(self) -> tuple[str, str, str, str | None]:
-        return (self.kind, (self.parent or "").casefold(), self.name.casefold(), self.version)
+    def __post_init__(self) -> None:
+        parent = (self.parent or "").casefold()
+        key = (self.kind, parent, self.name.casefold(), self.version)
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_hash", hash(key))  # it is asked for some forty times in a plan
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Address) and self._key == other._key
@@ -60,16 +64,12 @@ class Address:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
-
     def __lt__(self, other: Address) -> bool:
         return self.sort_key < other.sort_key
 
     @property
     def sort_key(self) -> tuple[int, str, str, str]:
-        """Kinds in their order, then names."""
+        """Sort by kind, then by name."""
         order = _ORDER.get(self.kind, len(_ORDER))
         return (order, self.parent or "", self.name, self.version or "")
 
@@ -79,43 +79,45 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """The address that `text` spells.
+        """Parse an address.
 
         Raises:
-            ValueError: the kind is unknown or the number of parts is wrong; says what is right.
+            ValueError: the kind is unknown or the number of parts is wrong; the message says which.
         """
         kind, _, path = text.partition("/")
         if kind not in ALL:
-            raise ValueError(f"`{text}` is no address: the kind is one of {', '.join(ALL)}")
+            raise ValueError(
+                f"`{text}` is not an address: its kind must be one of {', '.join(ALL)}"
+            )
         versioned = RECORDS[kind].versioned
         if RECORDS[kind].parent:
             parent, slash, name = path.partition("/")
             if not (parent and slash and name):
-                raise ValueError(f"`{text}` is no address: write `{kind}/ENDPOINT/NAME`")
+                raise ValueError(f"`{text}` is not an address: write `{kind}/ENDPOINT/NAME`")
             return cls(kind, name, parent)
         name, colon, version = path.partition(":") if versioned else (path, "", "")
         if not name or "/" in name or (colon and not version):
             form = f"{kind}/NAME:VERSION" if versioned else f"{kind}/NAME"
-            raise ValueError(f"`{text}` is no address: write `{form}`")
+            raise ValueError(f"`{text}` is not an address: write `{form}`")
         return cls(kind, name, None, version or None)
 
     @property
     def up(self) -> Address | None:
-        """The address of the parent: a deployment's endpoint."""
+        """The parent's address: a deployment's endpoint."""
         parent_kind = RECORDS[self.kind].parent
         return Address(parent_kind, self.parent) if parent_kind and self.parent else None
 
     @property
     def is_newest(self) -> bool:
-        """Whether it means the newest version: of a versioned kind, without a version."""
+        """Whether it means the newest version: its kind is versioned, and it has no version."""
         return self.version is None and RECORDS[self.kind].versioned
 
     def at(self, version: str | None) -> Address:
-        """The same name with another version."""
-        return replace(self, version=version)
+        """Return the same name with another version."""
+        return Address(self.kind, self.name, self.parent, version)
 
     def id(self, scope: Scope) -> str:
-        """The ARM id in `scope`."""
+        """Return the ARM id in `scope`."""
         collection = RECORDS[self.kind].collection
         above = self.up.id(scope) if self.up else scope.id
         version = f"/versions/{self.version}" if self.version is not None else ""
@@ -123,12 +125,12 @@ class Address:
 
 
 def kind_of(address: Address) -> Kind:
-    """The kind of an address, those that no document declares included."""
+    """Return the kind of an address, including kinds that no document declares."""
     return RECORDS[address.kind]
 
 
 def own_address(kind: Kind, data: Mapping[str, Data]) -> Address | None:
-    """The address that a document gives itself; None while a name is missing or is no text."""
+    """Return a document's own address; None if a name is missing or not text."""
     name, above = data.get("name"), data.get(kind.parent_key) if kind.parent else None
     if not isinstance(name, str) or not name:
         return None
@@ -139,11 +141,11 @@ def own_address(kind: Kind, data: Mapping[str, Data]) -> Address | None:
 
 
 def version_key(version: str | None) -> tuple[int, str]:
-    """What versions are put in order by: whole numbers by value, after all others."""
+    """Return the sort key of a version: whole numbers by value, after all others."""
     return (int(version), "") if version and version.isdecimal() else (-1, version or "")
 
 
-_ARM_ID = (  # compiled where a value may be one
+_ARM_ID = (  # compiled only if a value may be an ARM id
     r"/subscriptions/(?P<subscription>[^/]+)/resourceGroups/(?P<group>[^/]+)"
     rf"/providers/{re.escape(PROVIDER)}/workspaces/(?P<workspace>[^/]+)"
     r"/(?P<collection>[^/]+)/(?P<name>[^/]+)"
@@ -155,10 +157,10 @@ _URI = re.compile(r"azureml://\S+")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a value of a file names: something of this workspace, of another one, or of a registry.
+    """The target of a value: in this workspace, in another one, or in a registry.
 
-    `text` is the value as written. `address` is set when the thing has a name in a workspace
-    (`scope` None: this one); `label` is what follows `@`. A registry URI has neither.
+    `text` is the value as written. `address` is set if the target has a name in a workspace
+    (`scope` None: this one); `label` follows `@`. A registry URI has neither.
     """
 
     text: str
@@ -174,7 +176,7 @@ class Reference:
 
     @classmethod
     def parse(cls, text: str, kind: str) -> Reference | None:
-        """What `text` names, read as a reference to a `kind`; None when it is no reference.
+        """Parse `text` as a reference to a `kind`; None if it is not a reference.
 
         The grammar is that of the SDK's ArmStr, ArmVersionedStr and RegistryStr fields:
         `azureml:NAME[:VERSION|@LABEL]`, `azureml:<ARM id>`, `azureml://...`; a compute may also be
@@ -204,7 +206,7 @@ class Reference:
         return cls(text, Address(kind, arm["name"], None, arm["version"]), scope, arm["label"])
 
     def within(self, scope: Scope) -> Reference:
-        """The same, with `scope` None where it is the workspace `scope` itself."""
+        """Return the reference with `scope` None if it is the workspace `scope` itself."""
         if self.scope is not None and str(self.scope).casefold() == str(scope).casefold():
             return replace(self, scope=None)
         return self

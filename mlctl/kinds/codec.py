@@ -1,9 +1,8 @@
-"""Two spellings of one value, YAML and wire, and the canonical form in which values are compared.
+"""Codecs: the two spellings of a value, YAML and wire, and the canonical form to compare.
 
-A codec answers three questions about a value of a field. How is it spelt on the wire (`encode`)?
-How in YAML (`decode`; None is "absent")? What do two spellings of the same thing have in common
-(`canonical`)?
-Canonical values are compared, never sent and never shown.
+`encode` gives the spelling on the wire, `decode` the one in YAML (None is "absent"), `canonical`
+what two spellings of the same value have in common. Canonical values are compared, never sent and
+never shown.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from mlctl.pointer import Data
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """The three functions; each takes the value, its field and the workspace."""
+    """Three functions of a value, its field and the workspace."""
 
     encode: Callable[[Data, Field, Scope], Data]
     decode: Callable[[Data, Field, Scope], Data]
@@ -41,19 +40,19 @@ class Codec:
 
 
 def encode(value: Data, field: Field, scope: Scope) -> Data:
-    """The wire spelling of a YAML value; None means that nothing is sent."""
+    """Return the wire spelling of a YAML value; None means that nothing is sent."""
     return CODECS[field.codec].encode(value, field, scope)
 
 
 def decode(value: Data, field: Field, scope: Scope) -> Data:
-    """The YAML spelling of a wire value; None means absent."""
-    if value is None and not field.enum:  # no other codec has a word for null
+    """Return the YAML spelling of a wire value; None means absent."""
+    if value is None and not field.enum:  # other codecs do not handle null
         return None
     return CODECS[field.codec].decode(value, field, scope)
 
 
 def canonical(value: Data, field: Field, scope: Scope) -> Data:
-    """What equal values of the field have in common."""
+    """Return the form that equal values of the field share."""
     return CODECS[field.codec].canonical(value, field, scope)
 
 
@@ -66,9 +65,9 @@ def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
 
 
 def _is_labelled(text: Data, version_text: Data) -> bool:
-    """Whether `text` differs from `version_text` in nothing but labels where that has versions.
+    """Whether `text` is `version_text` with labels in place of versions.
 
-    The service keeps the version that a label stood for when it was written.
+    The service stores the version that a label had when it was written.
     """
     if not (isinstance(text, str) and isinstance(version_text, str) and "/labels/" in text):
         return False
@@ -79,7 +78,7 @@ def _is_labelled(text: Data, version_text: Data) -> bool:
 
 
 def inner_fields(field: Field, value: Data) -> Iterator[Field]:
-    """The places within a value of the field that name other resources."""
+    """Find the places in a value of the field that name other resources."""
     match field.codec:
         case "steps":
             return steps.inner_fields(field, value)
@@ -90,7 +89,7 @@ def inner_fields(field: Field, value: Data) -> Iterator[Field]:
 
 
 def says_nothing(value: Data, field: Field) -> bool:
-    """Whether the value means the same as leaving the field out, where the service has none."""
+    """Whether the value means the same as leaving the field out, if the service has none."""
     match field.codec:
         case "subnet":
             return not (isinstance(value, dict) and value.get("subnet"))
@@ -117,7 +116,7 @@ def _folded(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _public_key(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The type and the key; a server ignores the comment behind them."""
+    """Keep type and key: the comment after them means nothing to a server."""
     return " ".join(str(value).split()[:2])
 
 
@@ -159,16 +158,14 @@ def _duration_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return int(total) if total.is_integer() else total
 
 
-def _map_text(value: Data) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _map(value: Data, _field: Field, _scope: Scope) -> Data:
-    return (
-        {key: _map_text(inner) for key, inner in value.items()}
-        if isinstance(value, dict)
-        else value
-    )
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: inner if isinstance(inner, str) else json.dumps(inner)
+        for key, inner in value.items()
+        if inner is not None
+    }
 
 
 def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
@@ -176,7 +173,7 @@ def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def is_curated(reference: Reference) -> bool:
-    """Whether the service brings along what a reference names (`azureml:AzureML-...`)."""
+    """Whether a reference names an asset that the service provides (`azureml:AzureML-...`)."""
     prefix = (
         ALL[reference.address.kind].content.curated
         if reference.address and reference.scope is None
@@ -194,7 +191,7 @@ def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
     ):
         return value
     if is_curated(reference):
-        return value  # the service finds what it brings along by its name (recorded)
+        return value  # the service finds curated assets by name (recorded)
     if reference.label is not None:
         return f"{reference.address.id(reference.scope or scope)}/labels/{reference.label}"
     return reference.address.id(reference.scope or scope)
@@ -233,7 +230,7 @@ _PREFIX = "azureml:"
 
 
 def _moment_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    """As azure-ai-ml 1.35.2 sends it: `2026-07-01 10:00:00`, in the time zone beside it."""
+    """Format a moment as azure-ai-ml 1.35.2 does: `2026-07-01 10:00:00`, beside its zone."""
     try:
         return datetime.fromisoformat(str(value)).strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:
@@ -270,7 +267,7 @@ def _job_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
-    """As a reference, its ARM id behind `azureml:`; what is curated keeps its label."""
+    """Encode a reference as its ARM id after `azureml:`; curated assets keep their label."""
     reference = Reference.parse(str(value), field.refers_to or "")
     if reference is not None and is_curated(reference):
         return value
@@ -286,7 +283,7 @@ def _azureml_id_decode(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def _azureml_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    """What is curated is one of a registry (recorded: component-put-create)."""
+    """Treat a curated asset as one of a registry (recorded: component-put-create)."""
     reference = Reference.parse(str(value), field.refers_to or "")
     if reference is None or reference.address is None or not is_curated(reference):
         return str(_reference_canonical(value, field, scope)).casefold()
@@ -337,22 +334,23 @@ def _conda_decode(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _upload_canonical(value: Data, _field: Field, scope: Scope) -> Data:
-    """Where uploaded content stands is the service's affair; the folder's name is its hash.
+    """Compare uploaded content by the name of its folder, which is its hash.
 
-    Origin: azure-ai-ml 1.35.2 puts it in `LocalUpload/HASH/NAME` of a datastore, and says so as
-    `azureml://...` of a model and as `https://...` of a build context.
+    The service decides where it is stored. Origin: azure-ai-ml 1.35.2 uploads to
+    `LocalUpload/HASH/NAME` of a datastore, and refers to it by `azureml://...` in a model and by
+    `https://...` in a build context.
     """
     uploaded = str(value).partition("/LocalUpload/")[2].rstrip("/")
     return uploaded or datastore_uri.canonical(str(value), scope)
 
 
 def _json_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Text, because Python holds `true` and 1 for equal; 1.0 and 1 are the same in JSON."""
+    """Compare as JSON text: in Python `true` equals 1, which it does not in JSON."""
     return json.dumps(json.loads(json.dumps(value), parse_float=_whole), sort_keys=True)
 
 
 def _settings_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Settings with truth values for the texts of older SDKs (azure-ai-ml 1.28.1: `"False"`)."""
+    """Decode settings, whose truth values were texts in older SDKs (1.28.1: `"False"`)."""
     if not isinstance(value, dict):
         return value
     truths = {"true": True, "false": False}
@@ -360,7 +358,7 @@ def _settings_decode(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _as_sent(encoded: Callable[[Data, Field, Scope], Data]) -> Callable[[Data, Field, Scope], Data]:
-    """The canonical form of what has one spelling on the wire: that, as JSON."""
+    """Canonicalize a value with one spelling on the wire: as that, in JSON."""
     return lambda value, field, scope: _json_canonical(encoded(value, field, scope), field, scope)
 
 
@@ -370,7 +368,7 @@ def _whole(text: str) -> float:
 
 
 def _system_data_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    """`createdAt` as az spells it: `created_at`, with `+00:00` for `Z`."""
+    """Spell `createdAt` as az does: `created_at`, with `+00:00` for `Z`."""
     if not isinstance(value, dict):
         return value
     return {_CAPITAL.sub(r"_\1", key).lower(): _time(entry) for key, entry in value.items()}
@@ -386,8 +384,8 @@ def _time(value: Data) -> Data:
 
 
 def _arm_id_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The id of an asset as az prints it: a reference that a file can hold."""
-    bare = isinstance(value, str) and not value.startswith("azureml:")  # as ids of registries do
+    """Decode the id of an asset to what az prints: a reference that a file can use."""
+    bare = isinstance(value, str) and not value.startswith("azureml:")  # as ids in registries do
     return f"azureml:{value}" if bare else value
 
 
@@ -415,7 +413,7 @@ def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 
 class _Codecs(dict[str, Codec]):
-    """Codecs by name; those of compute instances, which few documents are, when they are used."""
+    """Codecs by name; the rarely needed ones of compute instances are imported on demand."""
 
     def __missing__(self, name: str) -> Codec:
         from mlctl.kinds import instances  # noqa: PLC0415

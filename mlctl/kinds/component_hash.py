@@ -1,4 +1,4 @@
-"""The names that follow from the definition of a component, as azure-ai-ml 1.35.2 computes them."""
+"""Compute the names that follow from a component's definition, as azure-ai-ml 1.35.2 does."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from uuid import UUID
 
 from mlctl.pointer import Data
 
-ANONYMOUS = "azureml_anonymous"  # the name of all components that nobody has named
+ANONYMOUS = "azureml_anonymous"  # the name of every anonymous component
 
 
 def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
-    """A new body with what the SDK adds to it: a hash of the definition, where it has a name."""
+    """Return a new body with the hash of the definition that the SDK adds to named components."""
     properties = dict(body["properties"])
     spec = properties["componentSpec"] = _with_defaults(properties["componentSpec"])
-    if not anonymous and not _is_graph(spec):
+    if not anonymous and "jobs" not in spec:
         properties_without_hash = {
             **(properties.get("properties") or {}),
             "client_component_hash": "",
@@ -27,7 +27,7 @@ def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
 
 
 def anonymous_version(body: Mapping[str, Data]) -> str:
-    """The version of a component that nobody has named: a hash of its definition.
+    """Return the version of an anonymous component: a hash of its definition.
 
     Origin: `Component._get_anonymous_hash` and `PipelineComponent._get_anonymous_hash`.
     """
@@ -35,15 +35,11 @@ def anonymous_version(body: Mapping[str, Data]) -> str:
 
 
 def _with_defaults(spec: Mapping[str, Data]) -> dict[str, Data]:
-    """The definition with the one default that the SDK writes out."""
+    """Return the definition with the one default that the SDK writes."""
     distribution = spec.get("distribution")
     if not isinstance(distribution, Mapping) or distribution.get("type") != "tensorflow":
         return dict(spec)
     return {**spec, "distribution": {"parameter_server_count": 0, **distribution}}
-
-
-def _is_graph(spec: Mapping[str, Data]) -> bool:
-    return "jobs" in spec
 
 
 def _hash(spec: Mapping[str, Data], *omitted: str) -> str:

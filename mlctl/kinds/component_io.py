@@ -1,7 +1,7 @@
-"""The values of components in their two spellings, as azure-ai-ml 1.35.2 sends them.
+"""The two spellings of component values, as azure-ai-ml 1.35.2 sends them.
 
-The service keeps a component's definition (`componentSpec`) in the keys of YAML, but makes texts of
-numbers and truth values (recorded: component-put-create).
+The service stores a component's definition (`componentSpec`) under the keys of YAML, but turns
+numbers and truth values into texts (recorded: component-put-create).
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _LIMITS = ("default", "min", "max")
 
 
 def decode_scalar(value: Data, field: Field, _scope: Scope) -> Data:
-    """A number or truth value out of the text that the service makes of it."""
+    """Decode a number or truth value from the service's text."""
     return _typed(value, str(field.schema.get("type")))
 
 
 def canonical_scalar(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The text of a number or truth value."""
+    """Return the text of a number or truth value."""
     return str(value).casefold()
 
 
 def encode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Inputs or outputs as the SDK sends them: what limits a value, and its default, as texts."""
+    """Encode inputs or outputs as the SDK does: limits and defaults as texts."""
     return _each(value, _encoded)
 
 
 def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Inputs or outputs in the types of YAML."""
+    """Decode inputs or outputs to the types of YAML."""
     return _each(value, _decoded)
 
 
 def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
-    """All values as texts; what is the default (`optional: false`) left out."""
+    """Return inputs or outputs with all values as texts, without the default `optional: false`."""
     sent = encode_ports(decode_ports(value or {}, field, scope), field, scope)
     ports = _each(
         sent,
@@ -50,23 +50,23 @@ def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def size(value: Data) -> Data:
-    """The size of a mini-batch in files or bytes: `10kb` is 10240."""
+    """Parse the size of a mini-batch in files or bytes: `10kb` is 10240."""
     match = _SIZE.fullmatch(str(value))
     return int(match[1]) * _UNITS.get(str(match[2]).lower(), 1) if match else value
 
 
 def encode_size(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The size of a mini-batch as text."""
+    """Encode the size of a mini-batch as text."""
     return str(size(value))
 
 
 def encode_list(value: Data, _field: Field, _scope: Scope) -> Data:
-    """A list as JSON text."""
+    """Encode a list as JSON text."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def decode_list(value: Data, _field: Field, _scope: Scope) -> Data:
-    """A list out of its JSON text."""
+    """Decode a list from JSON text."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -74,7 +74,7 @@ def decode_list(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def canonical_texts(value: Data, _field: Field, _scope: Scope) -> Data:
-    """A mapping whose values are compared as texts."""
+    """Return a mapping with all values as texts."""
     if not isinstance(value, Mapping):
         return json.dumps(value)
     return json.dumps({key: str(entry).casefold() for key, entry in value.items()}, sort_keys=True)
@@ -113,10 +113,10 @@ def _decoded(port: Mapping[str, Data]) -> Data:
 
 
 def _text(value: Data, kind: str) -> str:
-    """The text of a value of an input's type, as the SDK writes it.
+    """Return the text of an input's value by its type, as the SDK writes it.
 
-    Any bare number counts as a decimal before the type of the input is looked at: that is why 3 is
-    `3.0` for a text.
+    A bare number counts as a float before the type is looked at, which is why 3 is `3.0` for a
+    string.
     """
     bare = isinstance(value, int | float) and not isinstance(value, bool)
     try:

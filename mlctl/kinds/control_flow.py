@@ -1,9 +1,9 @@
-"""Steps that only say which others run: `if_else`, `do_while`, `parallel_for`, a private preview.
+"""Unroll control flow in pipelines: `if_else`, `do_while`, `parallel_for`, a private preview.
 
-A pipeline with such steps is read as one without: a loop becomes its rounds (`BODY-1`, `BODY-2`),
-and a step that runs under conditions says them under `condition`. What others take of a loop is the
-text `or A B`, the last round that ran, or `and A B`, all of them.
-Source: azure-ai-ml 1.35.2, `entities/_builders/{condition_node,do_while,parallel_for}.py`
+A loop becomes its rounds (`BODY-1`, `BODY-2`); a step that depends on conditions lists them under
+`condition`. What other steps read from a loop becomes the text `or A B`, the last round that ran,
+or `and A B`, all of them. Source: azure-ai-ml 1.35.2,
+`entities/_builders/{condition_node,do_while,parallel_for}.py`
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, find, only, s
 from mlctl.pointer import Data
 
 TYPES = ("if_else", "do_while", "parallel_for")
-CONDITION = "condition"  # of a step: texts by what each has to be, "true" or "false"
-LOOP = "loop"  # of a round: what others take of it, EVERY or LAST
-BODY = "round_of"  # of a round: the step that it is a round of
+CONDITION = "condition"  # of a step: texts, each with its expected value, "true" or "false"
+LOOP = "loop"  # of a round: what other steps read, EVERY or LAST
+BODY = "round_of"  # of a round: the step that it repeats
 LAST, EVERY = "or", "and"
 _MOST_ROUNDS = 1000  # azure-ai-ml, DO_WHILE_MAX_ITERATION
 _BLOCKS = {"true_block": "true", "false_block": "false"}
@@ -28,7 +28,7 @@ _NO_NAME = r"[^\w-]"
 
 
 class ControlFlowError(ValueError):
-    """A step of control flow that cannot be read: `step`, and why in a sentence."""
+    """A control-flow step that cannot be read: `step`, and why, in a sentence."""
 
     def __init__(self, step: str, text: str) -> None:
         super().__init__(text)
@@ -36,13 +36,13 @@ class ControlFlowError(ValueError):
 
 
 def kind_of(step: Data) -> str:
-    """The type of a step of control flow; "" for another."""
+    """Return the type of a control-flow step, "" for other steps."""
     kind = str(step.get("type") or "").casefold() if isinstance(step, Mapping) else ""
     return kind if kind in TYPES else ""
 
 
 def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) -> dict[str, Data]:
-    """The steps of a pipeline with rounds in place of loops; `text_of` gives an input's text.
+    """Return the steps of a pipeline with loops unrolled; `text_of` gives an input's text.
 
     Raises:
         ControlFlowError: a step names no body, no items, or too many rounds.
@@ -59,7 +59,7 @@ def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) ->
     for name, step in control.items():
         if name not in loops:
             _guard_blocks(name, step, plain, loops)
-    results: dict[str, tuple[tuple[str, ...], str]] = {}  # of a loop, or of its body
+    results: dict[str, tuple[tuple[str, ...], str]] = {}  # of a loop or its body
     for name, body in loops.items():
         if body not in plain:
             raise ControlFlowError(name, f"`{body}` is the body of another loop")
@@ -78,13 +78,13 @@ def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) ->
 
 
 def kept(steps: Mapping[str, Data], names: Callable[[str], bool]) -> dict[str, Data]:
-    """The steps that have run, without what they say of those that have not."""
+    """Return the steps that have run, without their references to steps that have not."""
     without = {name: ((), LAST) for name in steps if not names(name)}
     return {name: _rewritten(steps[name], without) for name in steps if name not in without}
 
 
 def rounds_of(text: str) -> tuple[bool, list[tuple[str, ...]]] | None:
-    """What `or A B` or `and A B` names: whether all are taken, and paths; None for other texts."""
+    """Parse `or A B` or `and A B` into (all of them, paths); None for other texts."""
     expressions = list(find(text))
     words = set(re.sub(_OF_STEP, " ", text).split())
     if not expressions or words not in ({LAST}, {EVERY}):
@@ -95,25 +95,25 @@ def rounds_of(text: str) -> tuple[bool, list[tuple[str, ...]]] | None:
 def _turns(
     name: str, step: Any, body: str, inside: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rounds of `do_while`: each takes what the one before it left, while that says so."""
+    """Unroll `do_while`: each round reads from the one before it, while its condition holds."""
     limits = step.get("limits")
     text = str(limits.get("max_iteration_count") if isinstance(limits, Mapping) else None)
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_ROUNDS:
         raise ControlFlowError(
-            name, f"`limits.max_iteration_count` is a number from 1 to {_MOST_ROUNDS}, not `{text}`"
+            name, f"`limits.max_iteration_count` must be from 1 to {_MOST_ROUNDS}, not `{text}`"
         )
     mapping = step.get("mapping")
     for number in range(1, int(text) + 1):
         turn = _copy(inside)
         if number > 1:
-            before = f"{body}-{number - 1}"
+            previous = f"{body}-{number - 1}"
             for output, ports in mapping.items() if isinstance(mapping, Mapping) else ():
                 for port in ports if isinstance(ports, list) else [ports]:
-                    value = spelt(PARENT, JOBS, before, OUTPUTS, _port(output))
+                    value = spelt(PARENT, JOBS, previous, OUTPUTS, _port(output))
                     turn[INPUTS] = {**(turn.get(INPUTS) or {}), _port(port): value}
             said = str(True if step.get(CONDITION) is None else step[CONDITION]).strip()
             if said.casefold() not in ("true", "false"):
-                said = spelt(PARENT, JOBS, before, OUTPUTS, _port(said))
+                said = spelt(PARENT, JOBS, previous, OUTPUTS, _port(said))
             _guard(turn, "true", said)
         turn |= {LOOP: LAST, BODY: body}
         yield f"{body}-{number}", turn
@@ -126,17 +126,20 @@ def _copies(
     inside: dict[str, Any],
     text_of: Callable[[str], str | None],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rounds of `parallel_for`: one for each item, whose values are inputs."""
+    """Unroll `parallel_for`: one round per item, whose values become inputs."""
     items = _items(name, step.get("items"), text_of)
     outputs = step.get(OUTPUTS)
     for key, item in items.items():
         if not isinstance(item, Mapping):
-            raise ControlFlowError(name, f"an item of `items` is a mapping of inputs, not `{item}`")
+            raise ControlFlowError(
+                name, f"each of `items` must be a mapping of inputs, not `{item}`"
+            )
         turn = _copy(inside)
         inputs = turn.get(INPUTS) or {}
         unknown = sorted(map(str, item.keys() - inputs.keys()))
-        if unknown and "component" not in turn:  # which may have inputs that the step leaves out
-            raise ControlFlowError(name, f"`{unknown[0]}` of an item is no input of `{body}`")
+        # A component may have inputs that the step does not set.
+        if unknown and not {"component", "componentId"} & turn.keys():
+            raise ControlFlowError(name, f"`{unknown[0]}` in `items` is not an input of `{body}`")
         turn[INPUTS] = {**inputs, **item}
         if isinstance(outputs, Mapping):
             turn[OUTPUTS] = {**(turn.get(OUTPUTS) or {}), **outputs}
@@ -145,30 +148,30 @@ def _copies(
 
 
 def _items(name: str, items: Data, text_of: Callable[[str], str | None]) -> dict[Any, Data]:
-    """What is looped over, by number or key."""
+    """Return the items of a loop, by number or key."""
     if isinstance(items, str):
         expression = only(items)
         if expression is not None and expression.path[:2] == (PARENT, JOBS):
             raise ControlFlowError(
-                name, f"`items` are `{items}`, which no one knows before it has run: write them"
+                name, f"`items` are `{items}`, which is unknown before it has run: write them out"
             )
         text = text_of(expression.path[-1]) if expression is not None else items
         try:
             items = json.loads(text or "")
         except ValueError:
-            raise ControlFlowError(name, f"`items` is no JSON: `{text}`") from None
+            raise ControlFlowError(name, f"`items` is not JSON: `{text}`") from None
     if isinstance(items, list):
         items = dict(enumerate(items, 1))
     if not isinstance(items, Mapping) or not items:
-        raise ControlFlowError(name, "`items` is a list or a mapping that is not empty")
+        raise ControlFlowError(name, "`items` must be a list or mapping, and not empty")
     return dict(items)
 
 
 def _guard_blocks(name: str, step: Any, plain: dict[str, Any], loops: Mapping[str, str]) -> None:
-    """Put the condition of `if_else` on the steps of both blocks."""
+    """Add the condition of `if_else` to the steps of both blocks."""
     condition = step.get(CONDITION)
     if condition is None or isinstance(condition, Mapping | list):
-        raise ControlFlowError(name, "`condition` is true, false or an output of a step")
+        raise ControlFlowError(name, "`condition` must be true, false or an output of a step")
     blocks = {key: step.get(key) for key in _BLOCKS}
     if not any(blocks.values()):
         raise ControlFlowError(name, "it has neither `true_block` nor `false_block`")
@@ -186,17 +189,17 @@ def _guard(step: dict[str, Any], expected: str, text: str) -> None:
 def _target(
     name: str, text: Data, plain: Mapping[str, Data], loops: Mapping[str, str] | None = None
 ) -> str:
-    """The step that `${{parent.jobs.NAME}}` names; of a loop its body."""
+    """Return the step that `${{parent.jobs.NAME}}` names, or a loop's body."""
     expression = only(text) if isinstance(text, str) else None
     target = expression.path[2] if expression and expression.path[:2] == (PARENT, JOBS) else ""
     target = (loops or {}).get(target, target)
     if target not in plain:
-        raise ControlFlowError(name, f"`{text}` names no step that it can run")
+        raise ControlFlowError(name, f"`{text}` does not name a step that it can run")
     return target
 
 
 def _port(text: Data) -> str:
-    """The name of an input or output, which may be written as an expression."""
+    """Return the name of an input or output, which may be written as an expression."""
     expression = only(str(text))
     return expression.path[-1] if expression is not None else str(text)
 
@@ -206,7 +209,7 @@ def _copy(step: Data) -> dict[str, Any]:
 
 
 def _rewritten(data: Any, loops: Mapping[str, tuple[tuple[str, ...], str]]) -> Any:
-    """The data with the rounds of loops in place of them; of no rounds nothing is left."""
+    """Replace loops by their rounds; references to loops without rounds are dropped."""
 
     def rounds(match: re.Match[str]) -> str:
         if match[1] not in loops:

@@ -1,6 +1,6 @@
-"""What an online deployment keeps of its requests, in its two spellings.
+"""The two spellings of what an online deployment collects from its requests.
 
-As azure-ai-ml 1.35.2 sends it: each collection has the rate of the whole, and a data asset by id.
+As azure-ai-ml 1.35.2 sends it: each collection has the overall rate, and a data asset by id.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Coded: TypeAlias = Callable[[Data], Data]
 
 _ROLLING = ("Minute", "Hour", "Day")
 _SILENT = {"rollingRate": "Hour"}  # the service's default, as documented
-_ALL = 1  # of the requests
+_ALL = 1  # share of the requests
 
 
 def data_fields(field: Field, value: Data) -> Iterator[Field]:
-    """The places in collections that name data assets, as fields."""
+    """Return the places in collections that name data assets, as fields."""
     for name, collection in _collections(value).items():
         if isinstance(collection, Mapping) and isinstance(collection.get("data"), str):
             at = (*field.at, "collections", name, "data")
@@ -29,12 +29,12 @@ def data_fields(field: Field, value: Data) -> Iterator[Field]:
 
 
 def needs_asset(data: Data) -> bool:
-    """Whether a collection names no data asset that is there already."""
+    """Whether a collection names no existing data asset."""
     return data is None or (isinstance(data, Mapping) and not data.get("data_id"))
 
 
 def asset(endpoint: str, deployment: str, collection: str, data: Data) -> dict[str, Data]:
-    """The data asset of a collection that names none, or says only a part of one."""
+    """Return the data asset of a collection that names none, or only describes it in part."""
     declared = data if isinstance(data, Mapping) else {}
     folder = f"{endpoint}/{deployment}/{collection}"
     return {
@@ -46,7 +46,7 @@ def asset(endpoint: str, deployment: str, collection: str, data: Data) -> dict[s
 
 
 def encode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) -> Data:
-    """The wire form; `named` gives the id of a data asset."""
+    """Encode to the wire; `code_reference` gives the id of a data asset."""
     if not isinstance(value, Mapping):
         return value
     rate, headers = value.get("sampling_rate"), value.get("request_logging")
@@ -72,7 +72,7 @@ def encode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) 
 
 
 def decode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) -> Data:
-    """The YAML form; `named` gives the reference to a data asset."""
+    """Decode from the wire; `code_reference` gives the reference to a data asset."""
     if not isinstance(value, Mapping):
         return None
     collections = {
@@ -108,7 +108,7 @@ def decode(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) 
 
 
 def canonical(sent: Data) -> Data:
-    """What is sent, with the service's defaults."""
+    """Complete what is sent with the service's defaults."""
     if not isinstance(sent, Mapping):
         return sent
     collections = {

@@ -1,6 +1,6 @@
-"""URIs of paths in datastores, `azureml://...`: the spellings that name the same place.
+"""Paths in datastores, `azureml://...`, and the spellings that mean the same place.
 
-The service keeps data under the long form with `resourcegroups` and models under the one with
+The service stores data under the long form with `resourcegroups` and models under the one with
 `resourceGroups`, whichever form was sent (recorded: cards data-put-create-short-uri and
 model-put-create).
 """
@@ -20,11 +20,11 @@ _LONG = re.compile(
 
 
 def canonical(text: str, scope: Scope) -> str:
-    """What the spellings of one place have in common: the short form where it is of `scope`.
+    """Return the one form of a place: the short form, if it is in `scope`.
 
-    The service may copy the files of a model: `ServiceReplicated/GUID/` comes before the path that
-    was sent (recorded: card model-put-service-replicated). Names of workspaces compare without
-    case, paths with it. Other texts stay as they are.
+    The service may copy the files of a model: `ServiceReplicated/GUID/` then precedes the path that
+    was sent (recorded: card model-put-service-replicated). Workspace names compare without case,
+    paths with it. Other texts are returned unchanged.
     """
     text = re.sub(r"(/paths/)ServiceReplicated/[0-9a-fA-F-]{36}/", r"\1", text)
     long = _LONG.fullmatch(text)
@@ -38,9 +38,9 @@ def canonical(text: str, scope: Scope) -> str:
 
 
 def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
-    """The form in which the service keeps a path in a datastore; `groups` is how it spells those.
+    """Return the form in which the service stores a path; `groups` spells resource groups.
 
-    Other texts stay as they are.
+    Other texts are returned unchanged.
     """
     short = canonical(text, scope)
     if short.startswith("azureml://datastores/"):
@@ -55,10 +55,7 @@ def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
 
 
 def datastore(text: str, scope: Scope | None) -> Address | None:
-    """The datastore that a path leads into; None for one that every workspace has.
-
-    A path of another workspace than `scope` leads to none that this one could have.
-    """
+    """Return the datastore of a path; None for a default one, or one of another workspace."""
     from mlctl.kinds.records.datastore import KIND  # noqa: PLC0415 - few files have such paths
 
     short = canonical(text, scope) if scope else text

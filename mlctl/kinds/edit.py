@@ -1,7 +1,7 @@
-"""Fields of resources written into the documents that declare them.
+"""Edit fields of resources in the documents that declare them.
 
-A file is rewritten only where reading the result gives what was meant: anchors, merge keys and
-unusual layouts are found out by that, whatever they are.
+A file is rewritten only if reading the new text gives the intended values: anchors, merge keys and
+unusual layouts need no special treatment.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from mlctl.source.edit import (
     written,
 )
 
-_LONG = 120  # characters of a value that a message repeats
-_BY_VARIABLE = "the file says it by a variable"
+_LONG = 120  # characters of a value that a message shows
+_BY_VARIABLE = "the file uses a variable there"
 
 
 @dataclass(frozen=True, eq=False)
 class FieldEdit:
-    """A field (or a key of a map) of a file's document that gets a value; None takes it away.
+    """A field (or a key of a map) of a document and its new value; None removes it.
 
-    The resource stands at `at[:depth]`; `order` is that of its fields.
+    The resource is at `at[:depth]`; `order` is that of its fields.
     """
 
     document: Document
@@ -46,10 +46,10 @@ class FieldEdit:
     order: Sequence[Pointer] = ()
 
     def edit(self, document: Document) -> Edit:
-        """The edit of the document, or of what has become of it.
+        """Return the edit of a version of the document.
 
         Raises:
-            CannotEdit: it cannot be written there; says why, and what to write where.
+            CannotEdit: it cannot be written; the message says why, and what to write where.
         """
         try:
             return self._edit(document)
@@ -57,12 +57,12 @@ class FieldEdit:
             raise CannotEdit(self.by_hand(str(error))) from None
 
     def by_hand(self, why: str) -> str:
-        """Why it is not written, and what its user is to write where."""
+        """Say why the field was not edited, and what to write by hand."""
         span = self.document.label(self.at).span
         name = pointer.dotted(self.at[self.depth :])
         text = "" if self.value is None else written(self.value)
         text = f"{text[:_LONG]}…" if len(text) > _LONG else text
-        what = f"take `{name}` away" if self.value is None else f"write `{name}: {text}`"
+        what = f"remove `{name}`" if self.value is None else f"write `{name}: {text}`"
         return f"{why}; {what} in {span.source.name}:{span.line + 1} by hand"
 
     def _edit(self, document: Document) -> Edit:
@@ -87,7 +87,7 @@ class FieldEdit:
         raise CannotEdit("there is no mapping to write it in")
 
     def _successor(self, above: Pointer, container: dict[str, Data]) -> str:
-        """The key before which a new one is written: the next in az's order, else the first."""
+        """Return the key before which to insert: the next in az's order, else the first."""
         inside = above[self.depth :]
         length = len(inside)
         order = [at[length] for at in self.order if at[:length] == inside and len(at) > length]
@@ -98,10 +98,10 @@ class FieldEdit:
 
 
 def edit_of(resource: Resource, at: Pointer, value: Data) -> FieldEdit:
-    """The edit that gives a field (or a key of a map) another value; None takes it away.
+    """Build the edit that gives a field (or a key of a map) a new value; None removes it.
 
     Raises:
-        CannotEdit: it cannot be written there, or a variable says it; says why.
+        CannotEdit: it cannot be written, or a variable sets it; the message says why.
     """
     whole = (*resource.root, *_spelling(resource, at))
     document, place = _holder(resource, whole, value)
@@ -121,7 +121,7 @@ def edit_of(resource: Resource, at: Pointer, value: Data) -> FieldEdit:
 def rewritten(
     field_edits: Iterable[FieldEdit],
 ) -> tuple[list[Rewrite], list[tuple[FieldEdit, str]]]:
-    """The new texts of files, and what is not written and why."""
+    """Return the new texts of files, and the edits that were not made, with reasons."""
     by_source: dict[SourceText, list[FieldEdit]] = defaultdict(list)
     for field_edit in field_edits:
         by_source[field_edit.document.source].append(field_edit)
@@ -138,28 +138,24 @@ def rewritten(
 
 
 def _spelling(resource: Resource, at: Pointer) -> Pointer:
-    """Where the document has a field, which may be under an alias."""
+    """Return where the document has a field, which may be under an alias."""
     aliases = (field.at for field in resource.form.aliases if field.alias_of == at)
     alias = next((place for place in aliases if resource.get(*map(str, place)) is not None), at)
     return at if resource.get(*map(str, at)) is not None else alias
 
 
 def _holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Document, Pointer]:
-    """The document of a file into which a value is written, and where.
-
-    Raises:
-        CannotEdit: no file says it, or several do.
-    """
+    """Find the document of a file to edit, and where in it."""
     data = resource.document.data
     if pointer.get(data, whole) is not None:
         holders = resource.document.holders(whole)
         if not holders:
             raise CannotEdit(_BY_VARIABLE)
         if value is None and len(holders) > 1:
-            raise CannotEdit("an overlay says it, and so does the file below")
+            raise CannotEdit("both an overlay and the file set it")
         return holders[0]
     if value is None:
-        raise CannotEdit("the file does not say it")
+        raise CannotEdit("the file does not set it")
     for length in range(len(whole) - 1, len(resource.root) - 1, -1):
         if pointer.get(data, whole[:length]) is not None:
             holders = resource.document.holders(whole[:length])
@@ -177,7 +173,7 @@ def _new_text(old: SourceText, edits: Iterable[Edit]) -> str:
 def _one_by_one(
     old: SourceText, changes: Iterable[FieldEdit]
 ) -> tuple[str, list[tuple[FieldEdit, str]]]:
-    """The text with each change of which reading the result gives what was meant; the others."""
+    """Apply each change after which the text reads as intended; return the others."""
     text, refused = old.text, list[tuple[FieldEdit, str]]()
     for change in changes:
         documents = _read(old.name, text)
@@ -200,7 +196,7 @@ def _read(name: str, text: str) -> dict[int, Document]:
 
 
 def _says(text: str, name: str, before: dict[int, Document], changes: Iterable[FieldEdit]) -> bool:
-    """Whether a text says what the documents said, with changes, and nothing else."""
+    """Whether a text reads as the documents did, with the changes and nothing else."""
     meant = {index: pointer.copied(document.data) for index, document in before.items()}
     for change in changes:
         data = meant[change.document.index]
@@ -216,5 +212,5 @@ def _says(text: str, name: str, before: dict[int, Document], changes: Iterable[F
 
 
 def _spelt(data: dict[int, Data]) -> str:
-    """Plain data as text, in which `1`, `1.0` and `true` are not the same."""
+    """Return plain data as text in which `1`, `1.0` and `true` differ."""
     return json.dumps(data, sort_keys=True)

@@ -1,15 +1,15 @@
-"""Expressions in jobs and components: `${{inputs.data}}`, `$[[--rate ${{inputs.rate}}]]`.
+"""Find expressions in jobs and components: `${{inputs.data}}`, `$[[--rate ${{inputs.rate}}]]`.
 
-An expression stands for a value that is known when the job runs. What it may name depends on where
-it stands:
+An expression stands for a value that is known when the job runs. The names allowed depend on its
+place:
 
 - in a command: `inputs.NAME`, `outputs.NAME`, and `search_space.NAME` in the trial of a sweep
 - in a step of a pipeline: `parent.inputs.NAME`, `parent.outputs.NAME`, `parent.jobs.STEP` and
   `parent.jobs.STEP.outputs.NAME`
 - in a path: `name` and `default_datastore`, and the names of inputs and outputs
 
-A part in `$[[...]]` is left out where an optional input in it has no value.
-Source: learn.microsoft.com/azure/machine-learning/concept-expressions
+A part in `$[[...]]` is left out if an optional input in it has no value. Source:
+learn.microsoft.com/azure/machine-learning/concept-expressions
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _EXPRESSION = re.compile(r"\$\{\{(?P<path>[^{}]*)\}\}")
 _OPTIONAL = re.compile(r"\$\[\[.*?\]\]", re.DOTALL)
 _OPENS = re.compile(r"\$\{\{|\$\[\[")
 _NO_PART = (sys.maxsize, sys.maxsize)
-_LONGEST_SHOWN = 200  # characters of what is not closed
+_LONGEST_SHOWN = 200  # characters shown of an unclosed expression
 _NAMES = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression in a text: the names in it, and where it stands (half-open, in characters).
+    """An expression in a text: its names, and its place (half-open, in characters).
 
-    `optional` says whether it stands in a part that is left out when an input has no value.
+    `optional` says whether it is in a part that is left out if an input has no value.
     """
 
     path: tuple[str, ...]
@@ -46,13 +46,13 @@ class Expression:
 
     @property
     def text(self) -> str:
-        """As it is written, without blanks."""
+        """The expression as written, without blanks."""
         return spelt(*self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What begins like an expression or an optional part and is none, and where it stands."""
+    """Text that begins like an expression or optional part but is not one, and its place."""
 
     text: str
     start: int
@@ -60,15 +60,15 @@ class Broken:
 
 
 def spelt(*path: str) -> str:
-    """An expression with these names."""
+    """Write an expression with these names."""
     return "${{" + ".".join(path) + "}}"
 
 
 def find(text: str) -> Iterator[Expression]:
-    """The expressions of a text, in order."""
+    """Find the expressions of a text, in order."""
     if "${{" not in text:
         return
-    last = text.rfind("]]") + 2  # what opens later has no end, and is not searched for one
+    last = text.rfind("]]") + 2  # later openings have no end either
     parts = iter([*(match.span() for match in _OPTIONAL.finditer(text, 0, last)), _NO_PART])
     part_start, part_end = next(parts)
     for match in _EXPRESSION.finditer(text):
@@ -82,7 +82,7 @@ def find(text: str) -> Iterator[Expression]:
 
 
 def only(text: str) -> Expression | None:
-    """The expression that a text consists of; None for any other text."""
+    """Return the expression if the text consists of nothing else; otherwise None."""
     expression = next(find(text.strip()), None)
     return (
         expression
@@ -92,7 +92,7 @@ def only(text: str) -> Expression | None:
 
 
 def broken(text: str) -> Iterator[Broken]:
-    """What is not closed, or has no names in it."""
+    """Find expressions that are not closed, or have no names."""
     last = text.rfind("]]")
     for opening in _OPENS.finditer(text):
         start = opening.start()
@@ -110,6 +110,6 @@ def broken(text: str) -> Iterator[Broken]:
 
 
 def _line_end(text: str, start: int) -> int:
-    """Where the line ends, or where so much of it stands that a person knows the place."""
+    """Return the end of the line, or of enough of it to recognize the place."""
     end = text.find("\n", start, start + _LONGEST_SHOWN)
     return min(len(text), start + _LONGEST_SHOWN) if end < 0 else end

@@ -1,4 +1,4 @@
-"""The facts of a kind by topic: Azure, quotas, content, plans, the command line."""
+"""The facts of a kind by topic: Azure, quotas, content, plans, command line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Quota: TypeAlias = tuple[str, str]
 
 
 class QuotaRefusal(Enum):
-    """What of a cluster must fit the quotas of cores for a service to take it.
+    """How much of a cluster must fit the core quotas for the service to accept it.
 
-    `MIN`: `max(min_instances, 1)` nodes, into the limit. Azure was recorded to take 8 nodes where
-    20 of 20 cores were in use, and refuses with `ClusterMinNodesExceedCoreQuota`. `MAX`:
-    `max_instances` nodes, into what others leave, as the documentation can be read.
+    `MIN`: `max(min_instances, 1)` nodes, against the limit. Azure was recorded to accept 8 nodes
+    when 20 of 20 cores were in use, and refuses with `ClusterMinNodesExceedCoreQuota`. `MAX`:
+    `max_instances` nodes, against what others leave, as the documentation can be read.
     """
 
     MIN = "min"
@@ -28,11 +28,11 @@ class QuotaRefusal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a resource takes of one quota.
+    """A resource's share of one quota.
 
-    `most` counts as in use, whether it is used or not: "unprovisioned nodes contribute to your
-    quota usage". Of a cluster's cores, `least` must fit the limit by itself and `node` is what one
-    node has; of what is only counted (a number of resources), `least` is None.
+    `most` counts as in use even if idle: "unprovisioned nodes contribute to your quota usage". Of a
+    cluster's cores, `least` must fit the limit by itself and `node` is per node; `least` is None
+    for plain counts (a number of resources).
     """
 
     most: int = 1
@@ -40,11 +40,11 @@ class Claim:
     node: int = 1
 
     def is_counted(self, refuses: QuotaRefusal) -> bool:
-        """Whether all claims together must fit the limit, not each by itself."""
+        """Whether all claims must fit the limit together, rather than each by itself."""
         return self.least is None or refuses is QuotaRefusal.MAX
 
     def exceeds(self, previous: Claim, limit: int) -> bool:
-        """Whether `least` does not fit the limit; what asks for no more than it held passes."""
+        """Whether `least` does not fit the limit; claims that do not grow always pass."""
         least = self.least or 0
         return least > limit and least > (previous.least or 0)
 
@@ -55,9 +55,9 @@ Claims: TypeAlias = Mapping[Quota, Claim]
 
 @dataclass(frozen=True, slots=True)
 class NodeRange:
-    """The nodes of a resource: their VM size, their tier, how many there are at least and at most.
+    """The nodes of a resource: VM size, tier, minimum and maximum.
 
-    A node is billed while it is there.
+    A node is billed as long as it exists.
     """
 
     size: str
@@ -67,7 +67,7 @@ class NodeRange:
 
 
 def is_low_priority(tier: Data) -> bool:
-    """Whether a tier is low priority, as files or ARM spell it: `low_priority`, `LowPriority`."""
+    """Whether a tier is low priority, as files or ARM spell it (`low_priority`, `LowPriority`)."""
     return _spelled_plainly(str(tier)) == "lowpriority"
 
 
@@ -78,9 +78,9 @@ def _spelled_plainly(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The names of a flag, the field that it gives a value, and its group in help ("": the first).
+    """A flag: its names, its field, and its group in help ("": the first).
 
-    `help` takes the place of the field's description.
+    `help` replaces the field's description.
     """
 
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class Flag:
 
 
 def flag(names: str, at: str, panel: str = "", text: str = "") -> Flag:
-    """The flag of names (`--type -t`) for a field (`identity.type`)."""
+    """Build a flag from names (`--type -t`) and a field (`identity.type`)."""
     return Flag(tuple(names.split()), tuple(at.split(".")), panel, text)
 
 
@@ -128,27 +128,26 @@ API_VERSION = "2024-04-01"  # of the machine learning provider
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmFacts:
-    """In Azure.
+    """Facts about Azure.
 
-    - `hosted`: whether the collection is ARM's, not one of this project.
-    - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
-    - `own_names`: what every workspace has from the start: not written, deleted or exported.
-    - `within`: the kind whose collection it is in; `live_type` tells the two from each other.
-    - `shared_with`: the kinds that are in its collection.
-    - `live_type`: where a live body says its type, and what that is: others share the collection.
-    - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
+    - `hosted`: whether the collection is ARM's, rather than this project's.
+    - `tracked`: whether ARM needs a region. `unique_in_region`: whether names are, across
+      workspaces.
+    - `own_names`: resources of every new workspace, which are not written, deleted or exported.
+    - `within`: the kind whose collection it shares; `live_type` distinguishes the two.
+    - `shared_with`: the kinds that share its collection.
+    - `live_type`: where a live body has its type, and which; others share the collection.
+    - `patchable`: what a PATCH may contain. `patched`: whether a change of only these is sent as a
       PATCH, because a PUT would lose what no GET returns.
-    - `posted`: what a POST of its own changes, of which name: a PUT does not.
-    - `delete_query`: what a DELETE must ask for.
-    - `service_fields`: where a body has what only the service writes and no field shows: it is
-      neither compared nor written.
-    - `unsent`: what is not sent back where it is this: a default of the service, of which no file
-      and no recorded client says anything.
-    - `container_keys`: properties that all versions of a name share, and their container says.
-    - `api_version`: with which it is asked for: the oldest stable one that has all that a PUT must
-      not take away.
-    - `delay`: what the settings of the simulated cloud call the time that writes take; "" where
-      they are done at once.
+    - `posted`: what its own POST changes, by name, rather than a PUT.
+    - `delete_query`: the query of a DELETE.
+    - `service_fields`: places that only the service writes and no field shows: they are neither
+      compared nor written.
+    - `unsent`: values that are not sent back: service defaults that no file and no recorded client
+      sets.
+    - `container_keys`: properties that all versions of a name share, in their container.
+    - `api_version`: the oldest stable one with everything that a PUT must preserve.
+    - `delay`: the simulated cloud's setting for how long writes take; "" if none.
     """
 
     hosted: bool = True
@@ -173,13 +172,13 @@ class ArmFacts:
 class QuotaFacts:
     """Quotas and nodes.
 
-    - `claims`: what a resource takes of which quota; plan and simulated cloud both ask it.
-    - `capped`: a limit's name -> the field that it limits in each resource.
+    - `claims`: a resource's share of each quota, for plans and the simulated cloud.
+    - `capped`: limit name -> the field that it caps in each resource.
     - `limit_per_parent`: how many a parent may have.
-    - `has_nodes`: whether it has nodes that can be listed.
-    - `nodes`: the number of nodes that it scales between, and what is paid for; None where it has
-      none, or where they are unknown (a number that is no number).
-    - `vm_size`: the field with its VM size. `scaled_by`: the one with the most nodes that it has.
+    - `has_nodes`: whether its nodes can be listed.
+    - `nodes`: the range of nodes that it scales in and pays for; None if it has none, or the number
+      is invalid.
+    - `vm_size`: the field with its VM size. `scaled_by`: the one with its maximum of nodes.
     """
 
     claims: Callable[[Effective, str], Claims] = _claim_nothing
@@ -193,16 +192,15 @@ class QuotaFacts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ContentFacts:
-    """Files that a resource names, and what resources made of files or bodies are called.
+    """Files that a resource names, and the names of resources made from files or bodies.
 
-    - `target`: what local files that it names become. `by_url`: they are named by https.
-    - `job`: where a document has a job, or names its file, which it starts while it is enabled.
-    - `named_by_path`: whether documents name files of it; such a file of a folder belongs to them.
-    - `names_inline`: whether an asset that is written inline in one can have a name of its own.
-    - `complete`: adds what the SDK adds to a new body that follows from the rest of it.
-    - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
-    - `curated`: what the names of those begin with that the service brings along; "" where none do.
-    - `default_version`: the version that means the newest; None where there is none.
+    - `target`: what local files become. `by_url`: whether they are referred to by https. - `job`:
+    where a document has a job, or its file, which it starts while enabled. - `named_by_path`:
+    whether documents name its files; such a file in a folder belongs to them. - `names_inline`:
+    whether an inline asset can have its own name. - `complete`: adds to a new body what the SDK
+    derives from the rest of it. - `anonymous_name`: the name of anonymous assets; "" if their
+    content alone names them. - `curated`: the prefix of names that the service provides; "" if
+    none. - `default_version`: the version that means the newest; None if there is none.
     """
 
     target: UploadTarget = UploadTarget.ASSET
@@ -220,12 +218,12 @@ class ContentFacts:
 class PlanFacts:
     """What a change of a resource means for others.
 
-    - `routes`: the fields that say which children get its requests, the first one first of all;
-      `routing` is what people call that.
-    - `named_in_jobs`: the keys of a job's body that name one by its id or name; empty where no jobs
-      run on it. `ends_jobs`: whether jobs fail when it is deleted.
-    - `may_be_renamed`: whether one under another name can take its place.
-    - `loss`: what goes with a resource that is destroyed or replaced, as a sentence.
+    - `routes`: the fields that say which children get its requests, the main one first; `routing`
+      is their name for people.
+    - `named_in_jobs`: the keys of a job's body that name it by id or name; empty if no jobs run on
+      it. `ends_jobs`: whether jobs fail when it is deleted.
+    - `may_be_renamed`: whether one under another name can replace it.
+    - `loss`: what is lost with a resource that is destroyed or replaced, as a sentence.
     """
 
     routes: tuple[Pointer, ...] = ()
@@ -238,22 +236,21 @@ class PlanFacts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AzFacts:
-    """On the command line, as `az ml` has it.
+    """The kind on the command line, as `az ml` has it.
 
     - `present`: whether `az ml` has it.
-    - `asks`: whether az asks before it deletes one.
+    - `asks`: whether az asks before deleting.
     - `columns`: those of `-o table`.
     - `printed_forms`: the form of a body -> the one in which az prints it. `printed_empty`: maps
-      that az prints also where they are empty.
-    - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
-      a file is needed.
-    - `route_flag`: the flag of `create` that gives it all requests of its parent.
-    - `needs_file`: whether `create` needs a file, since flags cannot describe a resource.
-    - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
-    - `resize_flag`: the field that the command `resize` changes.
-    - `sample`: a file of `samples/` and the name in it, for the examples of commands that have
-      none of their own.
-    - `not_here`: commands of az (`mount`) and flags that mlctl has not, and why.
+      that az prints even if empty.
+    - `create_flags`, `update_flags`: fields with flags; `required_flags`: those without which a
+      file is needed.
+    - `route_flag`: the flag of `create` that sends it all requests of its parent.
+    - `needs_file`: whether `create` needs a file, because flags cannot describe a resource.
+    - `list_flags`: fields that filter `list`. `limits_lists`: whether it has --max-results.
+    - `resize_flag`: the field that `resize` changes.
+    - `sample`: a file of `samples/` and a name in it, for examples of commands without their own.
+    - `not_here`: commands of az (`mount`) and flags that mlctl lacks, and why.
     """
 
     present: bool = True

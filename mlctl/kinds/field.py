@@ -1,4 +1,4 @@
-"""A field of a kind, read off its JSON Schema: its places in YAML and on the wire, its manners."""
+"""Fields and forms of a kind, read from its JSON Schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlctl.schema.compiled import Predicate, compile_schema
 
 
 class Mutability(Enum):
-    """What a change of the field's value takes (`x-ms-mutability`)."""
+    """How the field's value can change (`x-ms-mutability`)."""
 
     IN_PLACE = "in place"
     REPLACE = "replace"
@@ -24,7 +24,7 @@ class Mutability(Enum):
 
 
 class Absent(Enum):
-    """What silence in the file means (`x-mlctl-absent`)."""
+    """What a missing value in the file means (`x-mlctl-absent`)."""
 
     DEFAULT = "default"
     KEEP = "keep"
@@ -32,7 +32,7 @@ class Absent(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of one form of a kind; every slot is an annotation of the schema."""
+    """A field of a form; every attribute is an annotation of the schema."""
 
     at: Pointer
     wire: Pointer
@@ -54,28 +54,29 @@ class Field:
 
     @cached_property
     def key(self) -> str:
-        """Where it is in a document, as text."""
+        """The field's place in a document, as text."""
         return pointer.text(self.at)
 
     @cached_property
     def wire_by_word(self) -> Mapping[str, str | None]:
-        """The words of an enum as they are and bare, and their spelling on the wire."""
-        words = [*self.enum.items()][::-1]  # of equal ones the first counts
+        """The wire spellings of an enum by its words, as written and normalized."""
+        words = [*self.enum.items()][::-1]  # the first of equal ones counts
         return {bare(word): wire for word, wire in words} | dict(words)
 
     @cached_property
     def word_by_wire(self) -> Mapping[str | None, str]:
-        """The spellings of an enum on the wire, as they are and bare, and their words."""
+        """The words of an enum by their wire spellings, as written and normalized."""
         words = [(wire, word) for word, wire in [*self.enum.items()][::-1]]
         return {bare(wire): word for wire, word in words if wire is not None} | dict(words)
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """One shape that a kind's documents can have, and the `if` that tells it from the others.
+    """One shape of a kind's documents, and the `if` that selects it.
 
     `mentions` name other resources, and are sent as part of another field or not at all.
-    `constants` are wire values that go with an object of the document: `()` is the document itself.
+    `constants` are wire values that accompany an object of the document; `()` is the document
+    itself.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Form:
 
     @cached_property
     def lenient(self) -> Schema:
-        """The schema of a document that another one names, whose name the SDK does not read."""
+        """The schema of a document that another one names, whose name the SDK ignores."""
         free: dict[str, Schema] = {
             name: {} for name in _NAMES if name in self.schema.get("properties", {})
         }
@@ -98,7 +99,7 @@ class Form:
 
     @cached_property
     def needed(self) -> tuple[tuple[Pointer, ...], ...]:
-        """What the schema requires of a body: of each choice of places, one must hold something.
+        """The choices of places of which a body must have one.
 
         A place is at most two steps deep: an object in `properties`, not what is in it.
         """
@@ -114,7 +115,7 @@ class Form:
 
     @cached_property
     def nested(self) -> tuple[Field, ...]:
-        """The fields with values that name resources or files below them, in maps: steps."""
+        """The fields with maps (steps) whose values name resources or files."""
         return tuple(
             field
             for field in self.fields
@@ -128,12 +129,12 @@ class Form:
 
     @cached_property
     def secrets(self) -> tuple[Pointer, ...]:
-        """Where the values stand that are never shown."""
+        """The places of values that are never shown."""
         return tuple(field.at for field in self.fields if field.secret)
 
     @cached_property
     def marked_secrets(self) -> tuple[tuple[Field, Mapping[Pointer, Data]], ...]:
-        """The secrets of which a live body shows the sort and no value, and what it shows then."""
+        """The secrets of which a live body shows only the sort, and what it shows then."""
         constants = dict(self.constants)
         return tuple(
             (field, constants[field.at])
@@ -143,37 +144,37 @@ class Form:
 
     @cached_property
     def credentials(self) -> tuple[Pointer, ...]:
-        """Where the values stand that somebody logs in with."""
+        """The places of credentials for logging in."""
         return tuple(field.at for field in self.fields if field.credential)
 
     @cached_property
     def writable(self) -> tuple[Field, ...]:
-        """The fields that a file can say; the others are the service's own."""
+        """The fields that a file can set; the others belong to the service."""
         return tuple(field for field in self.fields if field.mutability is not Mutability.READ_ONLY)
 
     @cached_property
     def shown(self) -> tuple[Field, ...]:
-        """The fields that are no secret."""
+        """The fields that are not secret."""
         return tuple(field for field in self.fields if not field.secret)
 
     @cached_property
     def shown_writable(self) -> tuple[Field, ...]:
-        """The fields that a file can say and that are no secret."""
+        """The fields that a file can set and that are not secret."""
         return tuple(field for field in self.writable if not field.secret)
 
     @cached_property
     def with_default(self) -> tuple[Field, ...]:
-        """The fields that a file can say and that have a default."""
+        """The fields that a file can set and that have a default."""
         return tuple(field for field in self.writable if field.default is not None)
 
     @cached_property
     def defaulted(self) -> tuple[Field, ...]:
-        """The fields that have their default where a file does not say them."""
+        """The fields that take their default if a file does not set them."""
         return tuple(field for field in self.fields if field.absent is Absent.DEFAULT)
 
     @cached_property
     def read_only_wires(self) -> tuple[Pointer, ...]:
-        """Where the service's own fields are in a body."""
+        """The places in a body of the service's own fields."""
         return tuple(
             field.wire for field in self.fields if field.mutability is Mutability.READ_ONLY
         )
@@ -191,7 +192,7 @@ class Form:
 
     @cached_property
     def discriminators(self) -> tuple[Field, ...]:
-        """The fields that its condition looks at."""
+        """The fields that the form's condition looks at."""
         names = (self.condition or {}).get("required", [])
         return tuple(
             field
@@ -201,29 +202,29 @@ class Form:
 
     @cached_property
     def fixed(self) -> tuple[Field, ...]:
-        """The fields that only another resource can have another value of."""
+        """The fields that can only change by replacing the resource."""
         return tuple(field for field in self.fields if field.mutability is Mutability.REPLACE)
 
     @cached_property
     def overwritten(self) -> frozenset[Pointer]:
-        """Those of `fixed` that az writes all the same, by a PUT over the resource."""
+        """Those of `fixed` that az changes anyway, by a PUT over the resource."""
         return frozenset(field.at for field in self.fixed if "x-mlctl-overwritten" in field.schema)
 
     @cached_property
     def wires(self) -> tuple[Pointer, ...]:
-        """Where the fields that a file can say are in a body."""
+        """The places in a body of the fields that a file can set."""
         return tuple(field.wire for field in self.writable)
 
     @cached_property
     def by_first_key(self) -> tuple[tuple[str, Field], ...]:
-        """The fields that a file can say, each with the top-level key that it stands under."""
+        """The fields that a file can set, each with its top-level key."""
         return tuple((str(field.at[0]), field) for field in self.writable)
 
     def written(self, data: Mapping[str, Data]) -> dict[Pointer, Data]:
-        """The values that a document gives to the fields.
+        """Return the values that a document gives to the fields.
 
-        What an alias says goes to its main field. An alias counts only where its main field, or
-        the object that this is in, is absent, as the SDK has it.
+        A value under an alias goes to the main field. As in the SDK, an alias counts only if the
+        main field, or the object that contains it, is absent.
         """
         values: dict[Pointer, Data] = {}
         for key, field in self.by_first_key:
@@ -239,12 +240,12 @@ class Form:
 
     @cached_property
     def with_inner_fields(self) -> tuple[Field, ...]:
-        """The fields whose values have places that name other resources, which the codec knows."""
+        """The fields whose values name other resources in places that the codec knows."""
         return tuple(field for field in self.fields if field.codec in _WITH_INNER_FIELDS)
 
     @cached_property
     def assets(self) -> tuple[Field, ...]:
-        """The fields that name an asset, or have it written inline."""
+        """The fields that name an asset, or contain it inline."""
         return tuple(field for field in self.fields if field.refers_to)
 
     @cached_property
@@ -253,7 +254,7 @@ class Form:
         return tuple(field for field in (*self.fields, *self.mentions) if field.refers_to)
 
     def field(self, at: Pointer) -> Field | None:
-        """The field at a pointer of the document."""
+        """Return the field at a pointer of the document."""
         fields = self._by_pointer
         return fields[at] if at in fields else None  # noqa: SIM401  # twice as fast
 
@@ -263,7 +264,7 @@ class Form:
 
     @cached_property
     def _deep(self) -> Predicate | None:
-        """The check of a condition that looks at more than texts at the top of a document."""
+        """The check of a condition on more than texts at the top of a document."""
         rules = self.condition.get("properties", {}) if self.condition else {}
         for name in rules:
             if "pattern" not in rules[name]:
@@ -271,7 +272,7 @@ class Form:
         return None
 
     def holds(self, data: Data) -> bool:
-        """Whether `data` meets the `if` of the form's rung, or there is none."""
+        """Whether `data` meets the form's `if`, or the form has none."""
         condition = self.condition
         if condition is None:
             return isinstance(data, dict)
@@ -288,13 +289,13 @@ class Form:
 
 
 def bare(word: Data) -> str:
-    """A word of an enum without what its spellings differ in: letter case, `_` and blanks."""
+    """Normalize a word of an enum: no letter case, no `_`, no blanks."""
     text = json.dumps(word) if isinstance(word, bool) else str(word)
     return text.replace("_", "").replace(" ", "").casefold()
 
 
 def read_forms(root: Schema) -> Iterator[Form]:
-    """The forms of a kind, by its schema."""
+    """Read the forms of a kind from its schema."""
     for (condition, written), (_, whole) in zip(forms(root), forms(resolved(root)), strict=True):
         name = str(written.get("$ref", "")).rpartition("/")[2].removesuffix(".schema.json")
         yield _form(name, whole, condition)
@@ -317,7 +318,7 @@ def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
 _WITH_INNER_FIELDS = ("steps", "data_collector")
 _ANNOTATED = {"x-mlctl-wire", "x-mlctl-alias", "x-mlctl-refers-to"}
 _NAMES = ("name", "version", "type")  # of a component in a file that a step names
-_WITHIN = ""  # the wire of what is sent as a part of the object that it stands in
+_WITHIN = ""  # the wire place of values that are sent as part of their object
 
 
 def _walk(schema: Schema, at: Pointer) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
@@ -337,9 +338,9 @@ def _walk(schema: Schema, at: Pointer) -> Iterator[Field | tuple[Pointer, Mappin
 def _moved(
     parts: Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]], under: Pointer
 ) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
-    """The fields of a document that is sent within another: its `properties` stand at `under`.
+    """Return the fields of a document sent within another, with `properties` at `under`.
 
-    They change in place, but for its type, as the document is no resource there.
+    All but its type can change in place, since the document is not a resource there.
     """
     for part in parts:
         if not isinstance(part, Field):
@@ -353,7 +354,7 @@ def _moved(
 
 
 def read_field(schema: Schema, at: Pointer) -> Field:
-    """The field that a part of a schema describes."""
+    """Read the field that a part of a schema describes."""
     may = schema.get("x-ms-mutability", ["create", "read", "update"])
     alias = schema.get("x-mlctl-alias")
     return Field(

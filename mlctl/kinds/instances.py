@@ -1,4 +1,4 @@
-"""Values of compute instances, in YAML and on the wire: schedules, setup scripts, applications.
+"""Values of compute instances, YAML and wire: schedules, setup scripts, applications.
 
 Origin of the shapes: azure-ai-ml 1.35.2 (`entities/_compute`).
 """
@@ -20,18 +20,18 @@ _PATTERN = {"hours": "hours", "minutes": "minutes", "week_days": "weekDays"}
 
 
 def encode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Minutes as the service takes them: `PT30M`."""
+    """Encode minutes as the service does: `PT30M`."""
     return value if isinstance(value, str) else f"PT{value}M"
 
 
 def decode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The minutes of `PT30M`."""
+    """Decode minutes from `PT30M`."""
     match = re.fullmatch(r"PT(\d+)M", str(value))
     return int(match[1]) if match else value
 
 
 def encode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The schedules that start and stop an instance, as the service keeps them."""
+    """Encode the schedules that start and stop an instance."""
     return [_schedule(item) for item in value] if isinstance(value, list) else value
 
 
@@ -60,7 +60,7 @@ def _schedule(item: Mapping[str, Data]) -> Data:
 
 
 def decode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The schedules of an instance as a file has them; None where there are none."""
+    """Decode the schedules of an instance; None if there are none."""
     return [_read_schedule(item) for item in value] if isinstance(value, list) and value else None
 
 
@@ -92,7 +92,7 @@ def _read_schedule(item: Mapping[str, Data]) -> Data:
 
 
 def encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The scripts that set an instance up."""
+    """Encode the scripts that set an instance up."""
     if not isinstance(value, Mapping):
         return value
     scripts = {
@@ -109,7 +109,7 @@ def encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The scripts that set an instance up, as a file has them; None where there are none."""
+    """Decode the scripts that set an instance up; None if there are none."""
     scripts = value.get("scripts") if isinstance(value, Mapping) else None
     declared = {
         ours: {
@@ -128,7 +128,7 @@ def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def encode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The applications of an instance, each in a container."""
+    """Encode the applications of an instance, each in a container."""
     return [_application(item) for item in value] if isinstance(value, list) else value
 
 
@@ -151,7 +151,7 @@ def _application(item: Mapping[str, Data]) -> Data:
 
 
 def decode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The applications of an instance as a file has them; None where there are none."""
+    """Decode the applications of an instance; None if there are none."""
     return (
         [_read_application(item) for item in value] if isinstance(value, list) and value else None
     )
@@ -180,7 +180,7 @@ def _read_application(item: Mapping[str, Data]) -> Data:
     return {key: part for key, part in read.items() if part}
 
 
-# The wire spelling and that of YAML, by the names of codecs.
+# The wire and the YAML spelling, by codec name.
 SPELLINGS: Mapping[str, tuple[Spell, Spell]] = {
     "minutes": (encode_minutes, decode_minutes),
     "start_stop": (encode_start_stop, decode_start_stop),

@@ -1,6 +1,6 @@
-"""The inputs and outputs of a job in their two spellings.
+"""The two spellings of a job's inputs and outputs.
 
-YAML has a value or a mapping for each name; the wire has an object that says which of these it is.
+YAML has a value or a mapping for each name; the wire has an object that says which it is.
 """
 
 from __future__ import annotations
@@ -25,31 +25,32 @@ _MODES = {
 }
 _WORDS = {wire: word for word, wire in reversed(_MODES.items())}
 _KEYS = {"path": "uri", "path_on_compute": "pathOnCompute", "name": "assetName"}
-_DATA = "azureml:"
+_ASSET = "azureml:"
+_MODELS = ("custom_model", "mlflow_model")  # as azure-ai-ml has them (_resolve_job_input)
 
 
 def encode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
-    """What a job reads, as the wire has it: a value is text there, as the SDK writes it."""
+    """Encode a job's inputs; a value becomes text, as the SDK writes it."""
     return _each(value, partial(_encoded_input, scope=scope))
 
 
 def decode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
-    """What a job reads, as YAML has it; a value stays the text that it is on the wire."""
+    """Decode a job's inputs; a value stays the text that it is on the wire."""
     return _each(value, partial(decode, sort="jobInputType", scope=scope))
 
 
 def encode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
-    """What a job writes, as the wire has it."""
+    """Encode a job's outputs."""
     return _each(value, partial(encode, sort="jobOutputType", scope=scope))
 
 
 def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
-    """What a job writes, as YAML has it."""
+    """Decode a job's outputs."""
     return _each(value, partial(decode, sort="jobOutputType", scope=scope))
 
 
 def with_paths(value: Data, scope: Scope) -> Data:
-    """Inputs or outputs as YAML has them, their paths in datastores in canonical form."""
+    """Return inputs or outputs in YAML with canonical datastore paths."""
 
     def one(entry: Data) -> Data:
         if not (isinstance(entry, dict) and isinstance(entry.get("path"), str)):
@@ -60,13 +61,13 @@ def with_paths(value: Data, scope: Scope) -> Data:
 
 
 def canonical_inputs(value: Data, field: Field, scope: Scope) -> Data:
-    """What a job reads as the wire has it, without what the service adds."""
+    """Return the wire form of a job's inputs, without what the service adds."""
     sent = encode_inputs(with_paths(value, scope), field, scope)
     return _each(sent, partial(_without_added, mode="ReadOnlyMount"))
 
 
 def canonical_outputs(value: Data, field: Field, scope: Scope) -> Data:
-    """What a job writes as the wire has it, without what the service adds."""
+    """Return the wire form of a job's outputs, without what the service adds."""
     sent = encode_outputs(with_paths(value, scope), field, scope)
     return _each(sent, partial(_without_added, mode="ReadWriteMount"))
 
@@ -88,24 +89,24 @@ def _encoded_input(value: Data, scope: Scope) -> Data:
 
 
 def mode(word: Data) -> Data:
-    """A mode as the wire has it."""
+    """Encode a mode."""
     return _MODES.get(str(word).lower(), word)
 
 
 def word(wire: Data) -> Data:
-    """A mode of the wire as YAML has it."""
+    """Decode a mode."""
     return _WORDS.get(str(wire), wire)
 
 
 def encode(value: Data, sort: str, scope: Scope) -> dict[str, Data]:
-    """One mapping; the datastore of local files is the uploader's to know, and not sent."""
+    """Encode one mapping; the uploader sets the datastore of local files."""
     declared = value if isinstance(value, dict) else {}
     body: dict[str, Data] = {sort: str(declared.get("type", "uri_folder")).lower()}
     for key, wire in _KEYS.items():
         if declared.get(key) is not None:
             body[wire] = declared[key]
     if "uri" in body:
-        body["uri"] = _asset(body["uri"], scope)
+        body["uri"] = _asset(body["uri"], scope, "models" if body[sort] in _MODELS else "data")
     if declared.get("version") is not None:
         body["assetVersion"] = str(declared["version"])
     if declared.get("mode") is not None:
@@ -114,7 +115,7 @@ def encode(value: Data, sort: str, scope: Scope) -> dict[str, Data]:
 
 
 def decode(value: Data, sort: str, scope: Scope) -> Data:
-    """One mapping of the wire, or the value that it stands for."""
+    """Decode one mapping, or the value that it represents."""
     if not isinstance(value, dict):
         return value
     if value.get(sort) == "literal":
@@ -129,14 +130,16 @@ def decode(value: Data, sort: str, scope: Scope) -> Data:
     return decoded
 
 
-def _asset(path: Data, scope: Scope) -> Data:
-    """A registered data asset by its ARM id; any other path as it is."""
-    name, colon, version = str(path).removeprefix(_DATA).partition(":")
-    if not str(path).startswith(_DATA) or name.startswith("/") or not (name and colon and version):
+def _asset(path: Data, scope: Scope, collection: str) -> Data:
+    """Return a registered asset's ARM id; other paths stay as they are."""
+    name, colon, version = str(path).removeprefix(_ASSET).partition(":")
+    if not str(path).startswith(_ASSET) or name.startswith("/") or not (name and colon and version):
         return path
-    return f"{scope.id}/data/{name}/versions/{version}"
+    return f"{scope.id}/{collection}/{name}/versions/{version}"
 
 
 def _short(path: str, scope: Scope) -> str:
-    name, slash, version = path.removeprefix(f"{scope.id}/data/").partition("/versions/")
-    return f"{_DATA}{name}:{version}" if slash and not name.startswith("/") else path
+    collection, _, asset = path.removeprefix(f"{scope.id}/").partition("/")
+    name, slash, version = asset.partition("/versions/")
+    is_own = collection in ("data", "models") and slash
+    return f"{_ASSET}{name}:{version}" if is_own else path

@@ -1,4 +1,4 @@
-"""A kind of resource: one record of all that is true of every resource of it."""
+"""A kind of resource: the record of its facts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def _never(_data: Mapping[str, Data]) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kind:
-    """The facts of a kind. Those of single fields (required, default, mutability) are its schema's.
+    """The facts of a kind. Facts of single fields (required, default, mutability) are its schema's.
 
-    - `collection`: its collection in ARM. `parent`: the kind that it lives under, and `parent_key`
-      the field that names the parent.
-    - `versioned`: whether a resource is one of many versions under a name (an asset).
-    - `steps`: where a document has the steps of a pipeline; () where it never has any.
-    - `not_run`: of which forms a run is checked and not submitted, and why.
-    - `inline_schema`: the schema, where it is not a file.
-    - `inferred`: whether a document without `$schema` is of the kind, by its content.
+    - `collection`: its collection in ARM. `parent`: the kind that contains it; `parent_key` is the
+      field that names the parent.
+    - `versioned`: whether a name has versions (an asset).
+    - `steps`: where a document has the steps of a pipeline; () if it never does.
+    - `not_run`: the forms whose runs are checked but not submitted, and why.
+    - `inline_schema`: the schema, if it is not a file.
+    - `inferred`: whether a document without `$schema` is of the kind, judged by its content.
     """
 
     name: str
@@ -54,30 +54,30 @@ class Kind:
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
-        """The shapes that a document can have; the last one takes what the others do not."""
+        """The shapes of a document; the last one matches all that others do not."""
         return tuple(read_forms(self.schema))
 
     @property
     def title(self) -> str:
-        """What people call one: `batch endpoint`."""
+        """The kind's name for people: `batch endpoint`."""
         return str(self.schema["title"]).lower()
 
     @property
     def retired_service(self) -> str | None:
-        """Why Azure takes no resource of the kind any more; None where it does.
+        """Why Azure no longer accepts the kind; None if it does.
 
-        Only the local backend does then (`x-mlctl-retired-service`).
+        Only the local backend has it then (`x-mlctl-retired-service`).
         """
         return self.schema.get("x-mlctl-retired-service")
 
     @property
     def updates_by_file(self) -> bool:
-        """Whether `update` takes a file, as in az: not of assets, nor where `arm.live_type` is."""
+        """Whether `update` takes a file, as in az: not for assets, nor with an `arm.live_type`."""
         return not self.versioned and self.arm.live_type is None
 
     @cached_property
     def documents(self) -> tuple[str, ...]:
-        """The names that `$schema` may give; none where no document declares the kind."""
+        """The names that `$schema` may give; none if no document declares the kind."""
         return DOCUMENT_NAMES.get(self.name, ())
 
     @cached_property
@@ -87,12 +87,12 @@ class Kind:
 
     @property
     def declared(self) -> bool:
-        """Whether documents declare it; others come of the files that documents name."""
+        """Whether documents declare it; other kinds are made from files that documents name."""
         return bool(self.documents)
 
     @property
     def takes_time(self) -> bool:
-        """Whether a write goes on after it was accepted."""
+        """Whether a write continues after it was accepted."""
         return bool(self.arm.delay)
 
     @cached_property
@@ -103,7 +103,7 @@ class Kind:
 
     @cached_property
     def references(self) -> tuple[tuple[Pointer, str], ...]:
-        """Where a body names other resources by their ids, and of which kinds these are."""
+        """Where a body names other resources by id, and their kinds."""
         wires = {
             (*field.wire, "assetId") if field.codec == "asset" else field.wire: field.refers_to
             for form in self.forms
@@ -113,12 +113,11 @@ class Kind:
         return tuple(wires.items())
 
     def form_of(self, data: Data) -> Form:
-        """The form of a document."""
+        """Return the form of a document."""
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])
 
 
-# In the order of lists and help: what `$schema` may name a document of the kind; nothing where no
-# document declares one.
+# In the order of lists and help: the `$schema` names of the kind's documents, if any declares it.
 DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "compute": ("amlCompute", "compute"),
     "compute-instance": ("computeInstance",),
@@ -153,5 +152,5 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "job": ("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
     "schedule": ("schedule",),
 }
-# What runs once, and is no resource.
+# What runs once, and is not a resource.
 RUNS = ("job",)

@@ -1,4 +1,4 @@
-"""Values of online endpoints and deployments in their two spellings."""
+"""The two spellings of values of online endpoints and deployments."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _MILLI = 1000
 
 
 def encode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The ISO 8601 duration of milliseconds."""
+    """Encode milliseconds as an ISO 8601 duration."""
     return format_iso(value / _MILLI)
 
 
 def decode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The milliseconds of an ISO 8601 duration; other values as they are."""
+    """Decode milliseconds from an ISO 8601 duration; other values are returned unchanged."""
     try:
         # a tick is a ten-thousandth; without rounding PT2.042S would be 2041.9999999999998
         number = round(parse_iso(value) * _MILLI, 4) if isinstance(value, str) else value
@@ -29,7 +29,7 @@ def decode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def canonical_variables(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Environment variables as text, without those that the service adds."""
+    """Return environment variables as text, without those that the service adds."""
     variables = value or {}
     return {
         key: variable if isinstance(variable, str) else json.dumps(variable)
@@ -39,12 +39,12 @@ def canonical_variables(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def shares(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Without those that get nothing, as azure-ai-ml 1.35.2 sends it; other values as they are."""
+    """Drop shares of 0, as azure-ai-ml 1.35.2 does; other values are returned unchanged."""
     if not isinstance(value, dict):
         return value
     return {name: part for name, part in value.items() if part != 0 or isinstance(part, bool)}
 
 
 def canonical_shares(value: Data, field: Field, scope: Scope) -> Data:
-    """Shares under names in one letter case."""
+    """Return shares with names in lower case."""
     return {name.casefold(): part for name, part in shares(value or {}, field, scope).items()}

@@ -1,4 +1,4 @@
-"""The fields that the service means by names of its own, where it refuses a write.
+"""Find the fields that the service means by its internal property names in errors.
 
 They are names of its program, not of its REST API: `ModelConfiguration.ModelReference` for
 `properties.model` (recorded: card batch-deployment-put-400-no-model).
@@ -14,10 +14,10 @@ _AROUND = re.compile(r"(?:Reference|Configuration|Settings|Uri|Url|Id)$|\[\d*\]|
 
 
 def field_of(form: Form, name: str) -> Field | None:
-    """The field that a property name means: the one whose own name its last part has.
+    """Return the field whose own name is the last part of a property name.
 
-    Words that say only what a value is (`Reference`, `Id`) do not count. Of fields of one name it
-    is that in the object of the part before; None where no part is the name of a field.
+    Words that only say what a value is (`Reference`, `Id`) are ignored. Among fields of one name,
+    the one in the object named by the part before counts; None if no part is a field's name.
     """
     parts = [_bare(part) for part in name.split(".")]
     for end in range(len(parts), 0, -1):

@@ -1,4 +1,4 @@
-"""Where kinds are found: by name, by what `$schema` says, by their parent."""
+"""Look up kinds by name, by `$schema`, by parent, by content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlctl.pointer import Data
 
 
 class Records(dict[str, Kind]):
-    """The records that were asked for, by the names of their kinds."""
+    """The loaded records by kind."""
 
     def __missing__(self, name: str) -> Kind:
         """Import the record of a kind."""
@@ -27,7 +27,7 @@ RECORDS = Records()
 
 
 class KindsByName(Mapping[str, Kind]):
-    """Kinds by their names; the record of one is imported when it is asked for."""
+    """Kinds by name; a record is imported when it is first needed."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)
@@ -47,9 +47,9 @@ class KindsByName(Mapping[str, Kind]):
         return len(self._names)
 
 
-# All of them, those that no document declares included.
+# All kinds, including those that no document declares.
 ALL = KindsByName(DOCUMENT_NAMES)
-# What a document can be: a resource of one of the kinds, or a job, which runs once and is none.
+# What a document can be: a resource of one of the kinds, or a job.
 DOCUMENTS = KindsByName([name for name, documents in DOCUMENT_NAMES.items() if documents])
 KINDS = KindsByName([name for name in DOCUMENTS if name not in RUNS])
 _ALL_DOCUMENTS = [document for documents in DOCUMENT_NAMES.values() for document in documents]
@@ -62,45 +62,69 @@ _KIND_OF_DOCUMENT = dict(
 )
 
 
-_CONNECTION = ("workspaceConnection", "`az ml connection create` makes one")
-_KUBERNETES = "it runs on a cluster of your own; mlctl manages those whose machines Azure runs"
-_ATTACHED = ("attachedCompute", "`az ml compute attach` attaches one")
-# What mlctl checks and leaves to others: by which schema of `others`, and who makes it.
+_CONNECTION = ("workspaceConnection", "create it with `az ml connection create`")
+_KUBERNETES = "it runs on your own cluster; mlctl only manages those on Azure's machines"
+_WORKSPACE = (
+    "workspace",
+    "create it with Bicep or Terraform; on the simulated cloud, `mlctl workspace create -f`",
+)
+_IMPORT = ("importJob", "it is a preview; create it with `az ml`")
+_ATTACHED = ("attachedCompute", "attach it with `az ml compute attach`")
+# What mlctl only checks: the schema in `others`, and how to create it.
 OTHERS: Mapping[str, tuple[str, str]] = {
-    "workspace": (
-        "workspace",
-        "Bicep or Terraform makes one, and `mlctl workspace create -f` on the simulated cloud",
+    **dict.fromkeys(("workspace", "hub", "project"), _WORKSPACE),
+    "registry": (
+        "registry",
+        "create it with `az ml registry create`, or `mlctl registry create -f` if it is simulated",
     ),
+    "modelpackage": ("modelPackage", "create it with `az ml model package`"),
+    **dict.fromkeys(("importjob", "importcomponent"), _IMPORT),
     "workspaceconnection": _CONNECTION,
     "connection": _CONNECTION,
-    "featureset": ("featureSet", "`az ml feature-set create` makes one"),
-    "featurestore": ("featureStore", "`az ml feature-store create` makes one"),
-    "featurestoreentity": ("featureStoreEntity", "`az ml feature-store-entity create` makes one"),
+    "featureset": ("featureSet", "create it with `az ml feature-set create`"),
+    "featurestore": ("featureStore", "create it with `az ml feature-store create`"),
+    "featurestoreentity": (
+        "featureStoreEntity",
+        "create it with `az ml feature-store-entity create`",
+    ),
     "kubernetesonlineendpoint": ("kubernetesOnlineEndpoint", _KUBERNETES),
     "kubernetesonlinedeployment": ("kubernetesOnlineDeployment", _KUBERNETES),
-    "kubernetescompute": _ATTACHED,
-    "kubernetes": _ATTACHED,
-    "virtualmachinecompute": _ATTACHED,
-    "virtualmachine": _ATTACHED,
+    **dict.fromkeys(
+        (
+            *("kubernetescompute", "kubernetes", "virtualmachinecompute", "virtualmachine"),
+            *("vmcompute", "synapsesparkcompute", "synapsespark"),
+        ),
+        _ATTACHED,
+    ),
 }
+# Fields by which a document of these kinds is recognized if it has no `$schema`.
+_TELLING = (
+    ("workspace", {"name", "location", "hub_id"}),
+    ("workspace", {"name", "location", "storage_account"}),
+    ("workspace", {"name", "location", "managed_network"}),
+    ("registry", {"location", "replication_locations"}),
+    ("featurestoreentity", {"name", "index_columns"}),
+    ("modelpackage", {"target_environment", "inferencing_server"}),
+    ("connection", {"name", "type", "target"}),
+)
 
 
 @cache
 def children(name: str) -> tuple[Kind, ...]:
-    """The kinds whose resources live under one of the kind of that name."""
+    """Return the kinds whose parent is the kind of that name."""
     return tuple(kind for kind in ALL.values() if kind.parent == name)
 
 
 @cache
 def sharing(name: str) -> tuple[Kind, ...]:
-    """The kinds of one collection, the one of that name first: `live_type` tells which it is."""
+    """Return the kinds of one collection, the given one first; `live_type` tells them apart."""
     return (ALL[name], *(ALL[other] for other in ALL[name].arm.shared_with))
 
 
 def kind_of_schema(url: str) -> Kind | str | None:
-    """The kind of document that a `$schema` names by the file part of its URL, whatever the host.
+    """Return the kind that a `$schema` URL names by its file, whatever the host.
 
-    The name itself where it is a schema of Azure ML that no kind here covers; None where it names
+    The name itself if it is a schema of Azure ML that mlctl does not cover; None if the URL names
     no file.
     """
     name = url.strip().rpartition("/")[2].removesuffix(".json").removesuffix(".schema")
@@ -120,12 +144,12 @@ _ONLINE = {
     "readiness_probe",
     "app_insights_enabled",
     "data_collector",
-}  # a batch deployment has none at its top level
+}  # a batch deployment has no `type` at the top
 _ONLINE_KINDS = ("online-endpoint", "online-deployment")
-# Endpoints and what is under one; written out, as records are imported when they are used.
+# Endpoints and their children; listed here because records are imported on demand.
 AT_ENDPOINTS = ("batch-endpoint", "batch-deployment", *_ONLINE_KINDS)
 # How the names of Azure ML's other schemas end (learn.microsoft.com/azure/machine-learning/
-# reference-yaml-overview): a document of one of them is never taken for something else.
+# reference-yaml-overview): such a document is never mistaken for something else.
 _OTHER_SCHEMA = (
     r".*(?:job|component|compute|instance|endpoint|deployment|schedule|data|dataset|mltable|file"
     r"|blob|gen[12]|onelake|datastore|registry|workspace|hub|project|connection|featureset"
@@ -134,28 +158,42 @@ _OTHER_SCHEMA = (
 
 
 def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
-    """What `$schema` says: a kind; the name of something else of Azure ML; None for nothing.
+    """Return the kind that `$schema` names, another schema name of Azure ML, or None.
 
-    A name that is no schema's is nothing: `az` never looks at the line.
+    A name that is not a schema's counts as none: `az` ignores the line.
     """
     url = data.get("$schema")
     kind = kind_of_schema(url) if isinstance(url, str) else None
     type_name = str(data.get("type", "")).casefold()
     if isinstance(kind, Kind):
-        shared = str(url).strip().endswith("/compute.schema.json")  # of every sort of compute
+        if type_name == "kubernetes" and kind.name in _ONLINE_KINDS:
+            return f"kubernetes{kind.schema_name.removeprefix('managed')}"
+        shared = "/compute.schema.json" in str(url)  # of every kind of compute
         if shared and type_name in _KIND_OF_DOCUMENT:
             return ALL[_KIND_OF_DOCUMENT[type_name]]
         return type_name if shared and type_name in _OTHER_COMPUTES else kind
     return kind if kind and re.fullmatch(_OTHER_SCHEMA, kind, re.IGNORECASE) else None
 
 
+def other_of(data: Mapping[str, Data]) -> str | None:
+    """Return which of `OTHERS` the fields of a document without `$schema` fit, or None."""
+    kind = str(data.get("type", "")).casefold()
+    if kind in _OTHER_COMPUTES and "resource_id" in data:
+        return kind
+    if kind == "kubernetes":
+        return f"{kind}online{'deployment' if 'endpoint_name' in data else 'endpoint'}"
+    if kind == "import" and "source" in data:
+        return "importjob"
+    return next((name for name, keys in _TELLING if keys <= data.keys()), None)
+
+
 def infer(data: Mapping[str, Data]) -> Kind | None:
-    """The one kind that a document's fields speak for; None rather than a guess."""
+    """Return the only kind that the document's fields fit; None rather than a guess."""
     kind = str(data.get("type", "")).casefold()
     if data.keys() & {"channels", "dependencies"}:
-        return None  # a conda file
-    if kind == "kubernetes":
-        return None  # an online deployment on a cluster of the user's own
+        return None  # it is a conda file
+    if other_of(data) is not None:
+        return None
     # Batch endpoints had `traffic` in the preview of 2021, with `type: batch`.
     online = data.keys() & _ONLINE or ("traffic" in data and kind != "batch")
     names = _ONLINE_KINDS if online else DOCUMENTS

@@ -1,4 +1,4 @@
-"""A document understood as a kind: an address and its values."""
+"""A resource: a document interpreted as a kind, with an address and values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, places
 from mlctl.source import Document
 
-# `azureml:NAME`, `https://...`; `file:` is local, and one letter and a colon is a drive.
+# `azureml:NAME`, `https://...`; `file:` is local, a letter and a colon is a drive
 _SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
-_NOT_CLUSTERS = ("local", "serverless")  # what a compute may be that is no resource
+_NOT_CLUSTERS = ("local", "serverless")  # values of `compute` that are not a resource
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Local content that must be in the workspace before a resource's body can refer to it.
+    """Local content that must be uploaded before a resource's body can refer to it.
 
     `wire` points at the reference in the body. `path` is absolute; `digest` is the content's hash
-    when the plan was made.
+    at planning time.
     """
 
     target: UploadTarget
@@ -37,17 +37,17 @@ class Upload:
 
     @property
     def folder(self) -> str:
-        """The folder in a datastore that the SDK would upload it to."""
+        """The datastore folder to which the SDK would upload it."""
         return f"LocalUpload/{self.digest}"
 
 
 @dataclass(frozen=True, eq=False)
 class Resource:
-    """What a file says about one resource.
+    """A resource as declared in a file.
 
-    `values` are as written, under the pointers of the form's fields. `root` is where in the
-    document the resource stands: `()` but for one that is written inline in another (`owner`).
-    `uploads` is the local content that it names.
+    `values` are as written, by the pointers of the form's fields. `root` is the resource's place in
+    the document: `()` unless it is written inline in another (`owner`). `uploads` is the local
+    content that it names.
     """
 
     address: Address
@@ -61,17 +61,17 @@ class Resource:
 
     @property
     def anonymous(self) -> bool:
-        """Whether it is written inline and nobody has given it a name."""
+        """Whether it is written inline without a name."""
         return self.owner is not None and self.given_name is None
 
     @property
     def given_name(self) -> str | None:
-        """The name that the document gives it; where it does not count there is none."""
+        """The name in the document, if names count there."""
         unnamed = self.owner is not None and self.address.name == self.kind.content.anonymous_name
         return None if unnamed else self.text("name")
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """The place of a value (or its key); the spelling through an alias is found too."""
+        """Return the place of a value (or its key), also if written under an alias."""
         whole = (*self.root, *at)
         if pointer.get(self.document.data, whole) is None:
             alias = next((field.at for field in self.form.aliases if field.alias_of == at), None)
@@ -79,39 +79,41 @@ class Resource:
         return self.document.label(whole, text, key=key)
 
     def get(self, *at: str) -> Data:
-        """The value as written at a pointer of the document, field or not."""
+        """Return the value as written at a pointer of the document, whether a field or not."""
         return pointer.get(self.document.data, (*self.root, *at) if self.root else at)
 
     def text(self, *at: str) -> str | None:
-        """The value where it is text: rules meet documents with errors of type."""
+        """Return the value if it is text: rules also see documents with type errors."""
         value = self.get(*at)
         return value if isinstance(value, str) else None
 
     def number(self, *at: str) -> int | None:
-        """The value where it is a whole number."""
+        """Return the value if it is a whole number."""
         value = self.get(*at)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def effective(self, *at: str) -> Data:
-        """The value that the service will see: as written, through an alias, or the default."""
+        """Return the value that the service will see: as written, by an alias, or the default."""
         if at in self.values:
             return self.values[at]
         field = self.form.field(at)
         return field.default if field else None
 
     def references(self) -> list[tuple[Field, Reference]]:
-        """The fields that name other resources, and what they name."""
-        found = []
+        """The fields that name other resources, and their references."""
+        references = []
         for field, value in self._referring():
             if field.refers_to and isinstance(value, str) and not _is_no_resource(value):
                 reference = Reference.parse(value, field.refers_to)
                 if reference is not None:
-                    found.append((field, reference))
-        met = {field.at for field, _ in found}
-        return found + [nested for nested in self._nested_references() if nested[0].at not in met]
+                    references.append((field, reference))
+        met = {field.at for field, _ in references}
+        return references + [
+            nested for nested in self._nested_references() if nested[0].at not in met
+        ]
 
     def places(self, annotation: str) -> Iterator[tuple[Pointer, Schema]]:
-        """Where steps, maps and inline assets have values of which the schema says something."""
+        """Find the places in steps, maps and inline assets whose schema has an annotation."""
         for field in self.form.nested:
             value = self.values.get(field.at)
             if isinstance(value, dict | list):
@@ -129,7 +131,7 @@ class Resource:
                     yield field, reference
 
     def _referring(self) -> Iterator[tuple[Field, Data]]:
-        """The fields that may name other resources, those within steps too, with their values."""
+        """Return the fields that may name other resources, including those in steps."""
         for field in self.form.referring:
             is_field_value = field.at in self.values
             yield field, self.values[field.at] if is_field_value else self.get(*map(str, field.at))
@@ -144,9 +146,9 @@ class Resource:
 
 
 def build(document: Document, kind: Kind) -> Resource | None:
-    """The resource that a document describes; None while it has no address.
+    """Build the resource of a document; None if it has no address.
 
-    Where a name is the service's to make up, the document goes by its place.
+    If the service generates the name, the document's place stands for it.
     """
     form = kind.form_of(document.data)
     address = own_address(kind, document.data)
@@ -158,15 +160,15 @@ def build(document: Document, kind: Kind) -> Resource | None:
 
 
 def _is_no_resource(value: str) -> bool:
-    """Whether a value says where to run without naming a cluster; `azureml:` may stand before."""
+    """Whether a value of `compute`, with or without `azureml:`, names no cluster."""
     return value.removeprefix("azureml:").casefold() in _NOT_CLUSTERS
 
 
 def is_local(value: Data) -> bool:
-    """Whether a value is a local path: text that is neither a reference nor a URI nor content."""
+    """Whether a value is a local path, rather than a reference, a URI or content."""
     return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
 
 
 def local_path(value: str) -> Path:
-    """The path that a local value means: `file:` before it is left out."""
+    """Return the path of a local value, without a leading `file:`."""
     return Path(value.removeprefix("file:"))

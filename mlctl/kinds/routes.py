@@ -1,6 +1,6 @@
-"""Which children of a resource get its requests, and how much of them.
+"""How the requests of a resource are distributed among its children.
 
-A field says it by a name, which gets all of them, or by a map of names and percentages.
+A field holds one name, which gets all requests, or a map of names to percentages.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ ALL = 100  # percent
 
 
 def shares(value: Data) -> Shares:
-    """The shares that the value of a field says: `blue`, or `{blue: 90, green: 10}`."""
+    """Parse the value of a field: `blue`, or `{blue: 90, green: 10}`."""
     if isinstance(value, dict):
         return {str(name): part for name, part in value.items() if _counts(part)}
     return {str(value): ALL} if value else {}
 
 
 def value(field: Field, target: Shares) -> Data:
-    """The value of a field that says these shares; None where it is not written for none."""
+    """Return the value of a field for these shares; None if none is written for no shares."""
     if field.codec == "shares":
         return dict(target)
     return next(iter(target), None)
 
 
 def nothing(field: Field) -> Data:
-    """The value of a field by which no child gets anything."""
+    """Return the value of a field that sends requests to no child."""
     return {} if field.codec == "shares" else ""
 
 
 def routes(kind: Kind, body: Mapping[str, Data]) -> Routes:
-    """What a body says of each field."""
+    """Return the shares in a body, by field."""
     return {field.at: shares(pointer.get(body, field.wire)) for field in kind.route_fields}
 
 
 def main_child(kind: Kind, body: Mapping[str, Data]) -> str:
-    """The name of the child that a body gives most of the requests; "" for none."""
+    """Return the name of the child that gets most requests; "" if none does."""
     first = routes(kind, body).get(kind.plan.routes[0], {}) if kind.plan.routes else {}
     return max(first, key=lambda name: first[name], default="")
 
 
 def share(of: Routes, name: str) -> float:
-    """The percentage that a child gets by all fields together; letter case means nothing."""
+    """Return a child's percentage over all fields; names compare without case."""
     folded = name.casefold()
     return sum(
         part
@@ -63,9 +63,9 @@ def share(of: Routes, name: str) -> float:
 
 
 def without(of: Shares, removed: frozenset[str]) -> Shares:
-    """The shares without those of some children, by folded names.
+    """Return the shares without those of some children, by case-folded name.
 
-    Where all requests are given away, the others take over what the lost ones had, in proportion.
+    If all requests are distributed, the remaining children take over in proportion.
     """
     remaining = {name: part for name, part in of.items() if name.casefold() not in removed}
     if not remaining or len(remaining) == len(of) or sum(of.values()) != ALL:
@@ -80,7 +80,7 @@ def without(of: Shares, removed: frozenset[str]) -> Shares:
 
 
 def same(first: Shares, second: Shares) -> bool:
-    """Whether two fields say the same; letter case means nothing."""
+    """Whether two fields mean the same; names compare without case."""
     return _folded(first) == _folded(second)
 
 

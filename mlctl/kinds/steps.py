@@ -1,7 +1,7 @@
-"""The steps of a pipeline component in their two spellings, as azure-ai-ml 1.35.2 sends them.
+"""The two spellings of a pipeline component's steps, as azure-ai-ml 1.35.2 sends them.
 
-A step of YAML names its component (`component`, or `trial` of a sweep); a node of the wire has its
-id, and everything else in the keys of YAML but for inputs, outputs and a few words.
+A YAML step names its component (`component`, or `trial` of a sweep); a wire node has its id, and
+the keys of YAML except for inputs, outputs and a few words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data, Pointer
 
-SOURCE = "_source"  # where a component comes from; no word of YAML
+SOURCE = "_source"  # the source of a component, which YAML does not have
 FILE, INLINE = "YAML.COMPONENT", "YAML.JOB"
 _EXPRESSION = re.compile(r"\s*\$\{\{.*\}\}\s*")
 _COMPONENT = {"component": ("componentId",), "trial": ("trial", "componentId")}
@@ -29,7 +29,7 @@ _OWN = ("name", SOURCE, *_COMPONENT, "compute", "inputs", "outputs")
 
 
 def inner_fields(field: Field, value: Data) -> Iterator[Field]:
-    """The places in steps that name other assets, as fields."""
+    """Find the places in steps that name other assets, as fields."""
     referring = {(key,): "component" for key in _COMPONENT} | {
         ("task", key): kind for key, kind in _TASK.items()
     }
@@ -40,17 +40,17 @@ def inner_fields(field: Field, value: Data) -> Iterator[Field]:
 
 
 def encode(value: Data, _field: Field, scope: Scope) -> Data:
-    """The nodes that steps become."""
+    """Encode steps as nodes."""
     return _each(value, lambda name, step: _node(name, step, scope))
 
 
 def decode(value: Data, _field: Field, scope: Scope) -> Data:
-    """The steps that nodes came of."""
+    """Decode steps from nodes."""
     return _each(value, lambda _name, node: _step(node, scope))
 
 
 def canonical(value: Data, field: Field, scope: Scope) -> Data:
-    """Values as texts, ids in one letter case, without empty entries."""
+    """Return the steps with values as texts, ids in lower case, no empty entries."""
     plain = _plain(encode(decode(encode(value, field, scope), field, scope), field, scope))
     return json.dumps(plain, sort_keys=True)
 
@@ -225,7 +225,7 @@ def _step_limits(value: Data) -> Data:
     try:
         if isinstance(settings.get("timeout"), str):
             settings["timeout"] = int(parse_iso(settings["timeout"]))
-    except ValueError:  # an expression, or what nobody knows
+    except ValueError:  # an expression, or an unknown value
         pass
     return settings
 

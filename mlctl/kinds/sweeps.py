@@ -1,7 +1,7 @@
-"""What a sweep job tries and how, in its two spellings, as azure-ai-ml 1.35.2 sends them.
+"""The two spellings of a sweep's search space, sampling and policy (azure-ai-ml 1.35.2).
 
-YAML says each distribution, algorithm and policy as a mapping with its `type`; the wire says a
-distribution as `["uniform", [0, 1]]`, the others with a type of another name.
+YAML has each distribution, algorithm and policy as a mapping with its `type`; the wire has a
+distribution as `["uniform", [0, 1]]`, and the others with differently named types.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _POLICY = {
     "slack_amount": "slackAmount",
     "truncation_percentage": "truncationPercentage",
 }
-# What the SDK sends for what a policy does not say.
+# The values that the SDK sends if a policy does not set them.
 _UNSAID: Mapping[str, Mapping[str, Data]] = {
     "bandit": {"evaluation_interval": 0, "slack_factor": 0, "slack_amount": 0},
     "median_stopping": {"evaluation_interval": 1},
     "truncation_selection": {"evaluation_interval": 0, "truncation_percentage": 0},
 }
-_OF_RANDOM = ("rule", "seed", "logbase")  # no other algorithm has parameters
+_OF_RANDOM = ("rule", "seed", "logbase")  # other algorithms have no parameters
 
 
 def encode_space(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The search space as the wire has it: `{"lr": ["uniform", [0.1, 1]]}`."""
+    """Encode the search space: `{"lr": ["uniform", [0.1, 1]]}`."""
     return _each(value, _encoded)
 
 
 def decode_space(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The search space as YAML has it."""
+    """Decode the search space."""
     return _each(value, _decoded)
 
 
 def encode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
-    """How trials are chosen: a word, or a mapping with its type, becomes an object."""
+    """Encode the sampling algorithm: a word, or a mapping with its type, becomes an object."""
     declared = value if isinstance(value, Mapping) else {"type": value}
     kind = str(declared.get("type")).casefold()
     sent: dict[str, Data] = {"samplingAlgorithmType": kind.capitalize()}
@@ -67,7 +67,7 @@ def encode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def decode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
-    """How trials are chosen, as a mapping with its type."""
+    """Decode the sampling algorithm to a mapping with its type."""
     if not isinstance(value, Mapping):
         return value
     kind = str(value.get("samplingAlgorithmType")).casefold()
@@ -78,7 +78,7 @@ def decode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def encode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The policy of early termination with all its numbers, as the SDK completes them."""
+    """Encode the early-termination policy with all numbers, as the SDK completes them."""
     if not isinstance(value, Mapping):
         return value
     kind = str(value.get("type")).casefold()
@@ -88,7 +88,7 @@ def encode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def decode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The policy of early termination as a mapping with its type."""
+    """Decode the early-termination policy to a mapping with its type."""
     if not isinstance(value, Mapping):
         return value
     words = {wire: word for word, wire in POLICIES.items()}
@@ -104,7 +104,7 @@ def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
 
 
 def _encoded(value: Data) -> Data:
-    """A distribution; the values of a choice may be mappings with distributions of their own."""
+    """Encode a distribution; the values of a choice may be mappings with distributions."""
     kind = str(value.get("type")).casefold() if isinstance(value, Mapping) else ""
     if kind not in DISTRIBUTIONS:
         return value
@@ -113,7 +113,7 @@ def _encoded(value: Data) -> Data:
 
 
 def _decoded(value: Data) -> Data:
-    """A distribution, where it has as many arguments as one of its type."""
+    """Decode a distribution, if it has the number of arguments of its type."""
     match value:
         case [str(kind), [*arguments]] if kind.casefold() in DISTRIBUTIONS:
             keys = DISTRIBUTIONS[kind.casefold()]

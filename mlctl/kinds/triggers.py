@@ -1,7 +1,7 @@
-"""When a schedule starts jobs: by a line of cron (NCronTab's five fields), or by a recurrence.
+"""Compute when a schedule starts jobs, from a cron line (NCronTab's five fields) or a recurrence.
 
-Moments are said in a time zone of Windows; what comes out is in UTC. A moment that a change to
-summer time leaves out comes an hour later, and one that there is twice comes once.
+Moments are given in a Windows time zone and returned in UTC. When clocks change, a skipped moment
+comes an hour later, and a repeated one comes once.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _MONTHS = (
     "dec",
 )
 _ITEM = re.compile(r"(?:\*|(\w+)(?:-(\w+))?)(?:/(\d+))?")
-_YEARS = 5  # ahead, in which what fires at all does
+_YEARS = 5  # limit of the search for the next firing
 
 
 class CronField(NamedTuple):
-    """A field of a cron line: what it is called, its bounds, and its words by their numbers."""
+    """A field of a cron line: its name, bounds, and words by number."""
 
     name: str
     least: int
@@ -57,10 +57,10 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The numbers of the fields of a cron line, in order; `ignored` are those Azure has no use for.
+    """The numbers of a cron line's fields, in order; `ignored` are those that Azure ignores.
 
-    Source: how-to-schedule-pipeline-job, "DAYS and MONTH values are not supported": they are taken
-    for `*`.
+    Source: how-to-schedule-pipeline-job, "DAYS and MONTH values are not supported": they count as
+    `*`.
     """
 
     minutes: tuple[int, ...]
@@ -70,15 +70,15 @@ class Cron:
 
 
 def cron(expression: str) -> Cron:
-    """A cron line read.
+    """Parse a cron line.
 
     Raises:
-        ValueError: it is none; says which field is wrong.
+        ValueError: the line is invalid; the message names the field.
     """
     texts = expression.split()
     if len(texts) != len(_FIELDS):
         names = ", ".join(field.name for field in _FIELDS)
-        raise ValueError(f"it has {len(texts)} fields, and a cron line has 5: {names}")
+        raise ValueError(f"it has {len(texts)} fields; a cron line has 5: {names}")
     minutes, hours, days, months, week_days = (
         _numbers(text.casefold(), field) for text, field in zip(texts, _FIELDS, strict=True)
     )
@@ -96,7 +96,7 @@ def _numbers(text: str, field: CronField) -> set[int]:
     for item in text.split(","):
         match = _ITEM.fullmatch(item)
         if match is None:
-            raise ValueError(f"`{item}` is no value of the {field.name}")
+            raise ValueError(f"`{item}` is not a value of the {field.name}")
         first, last, step = match.groups()
         if first is None:
             low, high = field.least, field.greatest
@@ -104,7 +104,7 @@ def _numbers(text: str, field: CronField) -> set[int]:
             low = _number(first, field)
             high = _number(last, field) if last else field.greatest if step else low
         if low > high or step == "0":
-            raise ValueError(f"`{item}` is no value of the {field.name}")
+            raise ValueError(f"`{item}` is not a value of the {field.name}")
         numbers |= set(range(low, high + 1, int(step or 1)))
     return numbers
 
@@ -115,18 +115,18 @@ def _number(text: str, field: CronField) -> int:
         number = int(text)
     if number is None or not field.least <= number <= field.greatest:
         bounds = f"{field.least} to {field.greatest}"
-        raise ValueError(f"`{text}` is no value of the {field.name}, which are {bounds}")
+        raise ValueError(f"`{text}` is not a value of the {field.name}, which are {bounds}")
     return number
 
 
 @cache
 def zones() -> Mapping[str, str]:
-    """The zone of the IANA database for each name of Windows."""
+    """The IANA time zone of each Windows name."""
     return {row["name"]: row["zone"] for row in catalog.rows("time_zones.csv")}
 
 
 def zone(name: str) -> tzinfo | None:
-    """The time zone of a name of Windows, in any letter case; None for another name."""
+    """Return the time zone of a Windows name, in any case; None if it does not exist."""
     iana = {known.casefold(): zone for known, zone in zones().items()}.get(name.casefold())
     if iana is None:
         return None
@@ -135,12 +135,12 @@ def zone(name: str) -> tzinfo | None:
 
 
 def moment(text: Data, place: tzinfo) -> datetime | None:
-    """A moment in UTC, which is said in a time zone unless it says an offset of its own."""
+    """Parse a moment into UTC; it is in the given zone unless it has an offset."""
     try:
-        said = datetime.fromisoformat(str(text)) if text else None
+        moment = datetime.fromisoformat(str(text)) if text else None
     except ValueError:
         return None
-    return (said if said.tzinfo else _in_utc(said, place)).astimezone(UTC) if said else None
+    return (moment if moment.tzinfo else _in_utc(moment, place)).astimezone(UTC) if moment else None
 
 
 def _in_utc(local: datetime, place: tzinfo) -> datetime:
@@ -148,7 +148,7 @@ def _in_utc(local: datetime, place: tzinfo) -> datetime:
 
 
 def firings(trigger: Mapping[str, Data], after: datetime) -> Iterator[datetime]:
-    """The moments in UTC, later than `after`, at which a trigger (as YAML has it) starts jobs.
+    """Yield the moments in UTC after `after` at which a trigger (from YAML) starts jobs.
 
     Raises:
         ValueError: its cron line or its time zone cannot be read.
@@ -169,14 +169,14 @@ def firings(trigger: Mapping[str, Data], after: datetime) -> Iterator[datetime]:
 
 
 def next_firings(trigger: Mapping[str, Data], after: datetime, count: int = 3) -> list[datetime]:
-    """The next moments, in UTC."""
+    """Return the next moments, in UTC."""
     return list(islice(firings(trigger, after), count))
 
 
 def _local_moments(
     trigger: Mapping[str, Data], day: date, origin: datetime, last: date
 ) -> Iterator[datetime]:
-    """The moments of a trigger from a day on, without a zone."""
+    """Yield the moments of a trigger from a day on, without a zone."""
     if trigger.get("expression") is not None:
         line = cron(str(trigger["expression"]))
         while day <= last:

@@ -1,4 +1,4 @@
-"""The two spellings of a resource: the values of a document, and the ARM body that says them."""
+"""Convert a resource between document values and the ARM body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlctl.pointer import Data, Pointer
 
 Values = Mapping[Pointer, Data]
 
-# What every ARM body carries of the service's own, whatever the kind.
+# What the service writes into every ARM body.
 _SYSTEM: tuple[Pointer, ...] = (
     ("id",),
     ("name",),
@@ -30,7 +30,7 @@ _SYSTEM: tuple[Pointer, ...] = (
 
 
 def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
-    """The form that a live body is shown in: its discriminator is what the body decodes to."""
+    """Return the form of a live body, by its decoded discriminator."""
     for form in kind.forms:
         discriminating: dict[str, Data] = {}
         for field in form.discriminators:
@@ -43,12 +43,12 @@ def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
 
 
 def claims(kind: Kind, value: Effective, location: str) -> Claims:
-    """What a resource takes of which quota; `location` is its region where `value` says none."""
+    """Return a resource's share of each quota; `location` is its region if `value` has none."""
     return kind.quota.claims(value, catalog.region(value("location") or location))
 
 
 def effective(values: Values, form: Form) -> Effective:
-    """What fields are by the values of a document: as written, else the default."""
+    """Return a lookup of fields in document values: as written, else the default."""
 
     def value(name: str) -> Data:
         at = (name,)
@@ -61,7 +61,7 @@ def effective(values: Values, form: Form) -> Effective:
 
 
 def effective_in_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Effective:
-    """What fields of a stored body are, read when they are asked for."""
+    """Return a lookup of fields in a stored body, decoded on demand."""
     form = form_of_body(kind, body, scope)
 
     def value(name: str) -> Data:
@@ -75,7 +75,7 @@ def effective_in_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Eff
 
 
 def complete(values: Values, form: Form) -> dict[Pointer, Data]:
-    """`values` with the defaults that silence stands for (`x-mlctl-absent: default`)."""
+    """Return `values` with the defaults of missing ones (`x-mlctl-absent: default`)."""
     full = dict(values)
     for field in form.defaulted:
         if field.at not in full and applies(field, values, form):
@@ -84,7 +84,7 @@ def complete(values: Values, form: Form) -> dict[Pointer, Data]:
 
 
 def applies(field: Field, values: Values, form: Form) -> bool:
-    """Whether no sibling has another value than the field asks for (`x-mlctl-when`)."""
+    """Whether no sibling rules the field out (`x-mlctl-when`)."""
     if not field.when:
         return True
     for name, required in field.when.items():
@@ -97,7 +97,7 @@ def applies(field: Field, values: Values, form: Form) -> bool:
 
 
 def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """The ARM body that says `values`, secrets included."""
+    """Return the ARM body of `values`, secrets included."""
     body: dict[str, Data] = {}
     for fields, constants in form.constants_by_fields:
         if not fields or not fields.isdisjoint(values):
@@ -107,7 +107,7 @@ def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
 
 
 def encode_fields(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """As `encode`, but without constants: to be laid over a live body, which has them."""
+    """Return the body without constants, to be laid over a live body that has them."""
     body: dict[str, Data] = {}
     for field in form.writable:
         if field.at in values:
@@ -120,9 +120,10 @@ def encode_fields(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
 
 
 def _stands_in(field: Field, values: Values, form: Form) -> bool:
-    """Whether a copy is sent: that of a part of a mapping is not where the file has a mapping.
+    """Whether a copied value is sent: not if the file has a mapping there.
 
-    Origin: azure-ai-ml 1.35.2 sends a trial's resources as its sweep's, unless that says its own.
+    Origin: azure-ai-ml 1.35.2 sends a trial's resources as its sweep's, unless the sweep sets its
+    own.
     """
     inner_fields = (inner.at for inner in form.writable if inner.wire[:-1] == field.copy[:-1])
     return len(field.at) == 1 or not any(at in values for at in inner_fields)
@@ -131,9 +132,9 @@ def _stands_in(field: Field, values: Values, form: Form) -> bool:
 def decode(
     body: Mapping[str, Data], form: Form, scope: Scope, *, with_service_fields: bool = True
 ) -> dict[Pointer, Data]:
-    """The values that a live body gives to the fields of a form, the service's `own` too if asked.
+    """Return a live body's values for a form's fields, with the service's own if asked.
 
-    A field that the body leaves out has its default, if it has one and it applies.
+    A field that the body leaves out has its default, if it has one that applies.
     """
     values = stored_values(body, form, scope, with_service_fields=with_service_fields)
     for field in form.with_default:
@@ -145,7 +146,7 @@ def decode(
 def stored_values(
     body: Mapping[str, Data], form: Form, scope: Scope, *, with_service_fields: bool = True
 ) -> dict[Pointer, Data]:
-    """The values that a body itself gives, without defaults and secrets."""
+    """Return the values in a body, without defaults and secrets."""
     values: dict[Pointer, Data] = {}
     for field in form.shown if with_service_fields else form.shown_writable:
         value = pointer.get(body, field.wire)
@@ -157,10 +158,10 @@ def stored_values(
 
 
 def overwritten_pointers(values: Values, form: Form) -> tuple[Pointer, ...]:
-    """Where a live body loses what it has when `values` are laid over it.
+    """Return the places that a live body loses when `values` are laid over it.
 
-    These are the service's own fields, and the fields that `values` say. All others are kept: a PUT
-    replaces the whole resource, so what the file leaves to the service is sent back as it came.
+    These are the service's own fields, and those in `values`. All others are kept: a PUT replaces
+    the whole resource, so what the file leaves to the service is sent back unchanged.
     """
     replaced = tuple(
         field.wire
@@ -174,10 +175,10 @@ def overwritten_pointers(values: Values, form: Form) -> tuple[Pointer, ...]:
 
 
 def lost_credentials(known_values: Values, form: Form) -> tuple[Pointer, ...]:
-    """What a resource that is created again loses, too: the account that nobody can restore.
+    """Return the credentials that a resource loses when it is created again.
 
-    An account cannot be made again if neither the file nor the old resource has its password or
-    key: `known` are the values of both.
+    An account cannot be created again if neither the file nor the old resource has its password or
+    key: `known_values` are the values of both.
     """
     credentials = [field for field in form.fields if field.credential]
     if any(field.at in known_values for field in credentials):
@@ -188,7 +189,7 @@ def lost_credentials(known_values: Values, form: Form) -> tuple[Pointer, ...]:
 def overlay(
     body: Mapping[str, Data], top: Mapping[str, Data], excluded: Iterable[Pointer]
 ) -> dict[str, Data]:
-    """`top` laid over a body that has lost its nulls, and what is at the pointers `without`."""
+    """Lay `top` over a body without its nulls and without the pointers `excluded`."""
     base = _without_nulls(body)
     for at in excluded if base else ():
         pointer.drop(base, at)
@@ -196,7 +197,7 @@ def overlay(
 
 
 def _without_nulls(body: Mapping[str, Data]) -> dict[str, Data]:
-    """A copy of a body without the keys of objects at which it says null."""
+    """Return a copy of a body without keys whose value is null."""
     return {
         key: _without_nulls(value) if isinstance(value, dict) else pointer.copied(value)
         for key, value in body.items()
@@ -214,19 +215,19 @@ def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
 
 
 def state(body: Mapping[str, Data]) -> str:
-    """What the service says of the last operation, in lower case: `succeeded`, `deleting`, ..."""
+    """Return the state of the last operation, in lower case: `succeeded`, `deleting`, ..."""
     return str(pointer.get(body, ("properties", "provisioningState"), "")).casefold()
 
 
 def moving(body: Mapping[str, Data]) -> bool:
-    """Whether an operation runs on the resource."""
+    """Whether an operation is running on the resource."""
     return state(body) in ("creating", "updating", "deleting", "scaling")
 
 
 def canonical_values(
     values: Mapping[Pointer, Data], fields: Iterable[Field], scope: Scope
 ) -> dict[str, Data]:
-    """The canonical form of the values of some fields, by JSON pointer: what hashes are made of."""
+    """Return the canonical values of fields by JSON pointer, the input of hashes."""
     return {
         field.key: codec.canonical(values[field.at], field, scope)
         for field in fields
@@ -235,7 +236,7 @@ def canonical_values(
 
 
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
-    """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
+    """Hash all that a file could set of a live resource, without node counts and times."""
     form = form_of_body(kind, body, scope)
     values = decode(
         pointer.without(body, own_of_form(kind, form)), form, scope, with_service_fields=False
@@ -244,7 +245,7 @@ def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
 
 
 def fingerprint_of_values(values: Values, form: Form, scope: Scope) -> str:
-    """The fingerprint of a body that says these values."""
+    """Return the fingerprint of a body with these values."""
     canonical = canonical_values(values, form.writable, scope)
     return hashlib.sha256(_sorted_json(canonical).encode()).hexdigest()
 
@@ -254,7 +255,7 @@ _sorted_json = json.JSONEncoder(sort_keys=True).encode
 
 @functools.cache
 def own_of_form(kind: Kind, form: Form) -> tuple[Pointer, ...]:
-    """The service's own places that are within a field that a file can say, or hold one."""
+    """Return the service's own places that are within, or contain, a field that a file can set."""
     wires = form.wires
     return tuple(
         at

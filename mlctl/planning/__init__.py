@@ -1,1 +1,1 @@
-"""From the graph of the files and the live state to a plan, and to the steps that carry it out."""
+"""Plan the changes from the live state to the files, and the steps that make them."""

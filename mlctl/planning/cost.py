@@ -1,8 +1,8 @@
-"""What the nodes of a plan cost in a month: at least, and at most.
+"""What the nodes of a plan cost per month: at least, and at most.
 
-A cluster scales between two numbers of nodes, so the bill lies between two amounts: the floor, its
-`min_instances` all month, and the ceiling, its `max_instances` all month. An amount is unknown
-(None) where no price is known for size, region and tier; nodes that there are none of cost nothing.
+A cluster scales between two numbers of nodes, so its bill lies between two amounts: `min_instances`
+all month, and `max_instances` all month. An amount is unknown (None) if size, region and tier have
+no known price; no nodes cost nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mlctl.kinds.facts import Effective, NodeRange
 from mlctl.kinds.values import effective, effective_in_body
 from mlctl.planning.model import Action, Change, Plan
 
-HOURS = 730  # a month, as Azure's price calculator has it
+HOURS = 730  # per month, as in Azure's price calculator
 
 
 @dataclass(frozen=True, slots=True)
 class Monthly:
-    """USD in a month, at least and at most; None is unknown."""
+    """USD per month, at least and at most; None is unknown."""
 
     floor: float | None = 0.0
     ceiling: float | None = 0.0
@@ -34,9 +34,9 @@ NOTHING = Monthly()
 
 @dataclass(frozen=True, slots=True)
 class CostChange:
-    """What a resource costs before and after a change; `nodes` is what it has, or had, in `region`.
+    """The cost of a resource before and after a change; `nodes` are those in `region`.
 
-    `pending`: whether the plan does anything with it.
+    `pending` says whether the plan changes it.
     """
 
     address: Address
@@ -49,29 +49,29 @@ class CostChange:
 
 @dataclass(frozen=True)
 class PlanCost:
-    """What all resources of a plan with nodes cost, in the order of the plan, by a price list."""
+    """The cost of all resources with nodes, in the order of the plan, by a price list."""
 
     changes: tuple[CostChange, ...]
     prices: PriceList | None = None
 
     @cached_property
     def pending(self) -> tuple[CostChange, ...]:
-        """Those with which the plan does something."""
+        """The resources that the plan changes."""
         return tuple(change for change in self.changes if change.pending)
 
     @cached_property
     def before(self) -> Monthly:
-        """The sum before; unknown as soon as one is."""
+        """The sum before; unknown if any part is."""
         return total(change.before for change in self.changes)
 
     @cached_property
     def after(self) -> Monthly:
-        """The sum after; unknown as soon as one is."""
+        """The sum after; unknown if any part is."""
         return total(change.after for change in self.changes)
 
     @property
     def price_lists(self) -> list[PriceList]:
-        """The lists that the prices are of, the oldest first."""
+        """The price lists that were used, oldest first."""
         whole = self.prices or listed()
         if whole.below is None or not self.changes:
             return [whole]
@@ -80,24 +80,24 @@ class PlanCost:
 
     @property
     def has_low_priority(self) -> bool:
-        """Whether the price of low-priority nodes is in it, which moves."""
+        """Whether it includes low-priority prices, which vary."""
         return any(change.nodes.low_priority for change in self.changes)
 
 
 def of_plan(plan: Plan) -> PlanCost:
-    """The costs of what the plan declares, changes and destroys."""
+    """Compute the cost of what the plan declares, changes and destroys."""
     costs = (_of_change(change, plan) for change in plan.changes)
     return PlanCost(tuple(cost for cost in costs if cost is not None), plan.prices)
 
 
 def total(costs: Iterable[Monthly]) -> Monthly:
-    """The sum of costs; unknown as soon as one is."""
+    """Sum costs; unknown if any part is."""
     parts = [*costs]
     return Monthly(_sum(part.floor for part in parts), _sum(part.ceiling for part in parts))
 
 
 def known_total(costs: Iterable[Monthly]) -> Monthly:
-    """The sum of what is known of costs."""
+    """Sum the known costs."""
     parts = [*costs]
     return Monthly(
         sum(part.floor or 0.0 for part in parts), sum(part.ceiling or 0.0 for part in parts)
@@ -105,7 +105,7 @@ def known_total(costs: Iterable[Monthly]) -> Monthly:
 
 
 def monthly(nodes: NodeRange | None, price: Price) -> Monthly:
-    """The cost of nodes at the price of their size where they are."""
+    """Compute the cost of nodes at the price of their size in their region."""
     if nodes is None:
         return NOTHING
     amount = price.of_tier(low_priority=nodes.low_priority)
@@ -134,7 +134,7 @@ def _of_change(change: Change, plan: Plan) -> CostChange | None:
 
 
 def _regions(change: Change, default: str) -> tuple[str, str]:
-    """Where a resource is, and where it is after the change."""
+    """Return a resource's region before and after the change."""
     live_region = change.live.body.get("location") if change.live is not None else None
     written = change.resource.values.get(("location",)) if change.resource is not None else None
     region = live_region or default
@@ -146,7 +146,7 @@ def _price(plan: Plan, nodes: NodeRange | None, region: str) -> Price:
 
 
 def _planned(change: Change, live: Effective | None) -> Effective:
-    """What fields are after the change: as written, else as they are, else the default."""
+    """Return a field lookup after the change: as written, else as live, else the default."""
     form = change.resource.form if change.resource else kind_of(change.address).forms[-1]
     values = effective(change.values, form)
     return lambda name: values(name) if live is None or (name,) in change.values else live(name)

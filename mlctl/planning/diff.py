@@ -1,4 +1,4 @@
-"""The difference between wanted and live values: compared in canonical form, shown as written."""
+"""Compare desired and live values in canonical form; differences are shown as written."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ def differences(
     live_values: Mapping[Pointer, Data],
     scope: Scope,
 ) -> list[FieldChange]:
-    """The fields whose wanted value differs from the one that is there.
+    """Return the fields whose desired value differs from the live one.
 
-    Both sides are in the YAML spelling. Fields without a wanted value are not compared, and neither
-    are secrets.
+    Both sides are in YAML spelling. Fields without a desired value, and secrets, are not compared.
     """
     changes: list[FieldChange] = []
     for field in fields:
@@ -39,16 +38,16 @@ def differences(
             and type(desired_value) in _SCALARS
             and live_value == desired_value
         ):
-            continue  # most are
+            continue  # most are equal
         if not (field.when and _ignored(field, {**live_values, **desired})):
             changes.extend(_difference(field, live_value, desired_value, scope))
     return changes
 
 
 def _ignored(field: Field, ending: Mapping[Pointer, Data]) -> bool:
-    """Whether a sibling ends with a value by which the service ignores the field (`x-mlctl-when`).
+    """Whether the service ignores the field because of a sibling's final value (`x-mlctl-when`).
 
-    It may be there already, and not be wanted otherwise.
+    It may already be set live without being desired.
     """
     siblings = {name: ending.get((*field.at[:-1], name)) for name in field.when}
     return any(
@@ -58,9 +57,9 @@ def _ignored(field: Field, ending: Mapping[Pointer, Data]) -> bool:
 
 
 def changed_secrets(form: Form, desired: Collection[Pointer], live: Live) -> Iterable[FieldChange]:
-    """The desired secrets of which the live body shows another sort, or none.
+    """Yield the desired secrets of which the live body shows another sort, or none.
 
-    The values themselves are never read, so that another value of the same sort is no change.
+    The values themselves cannot be read, so another value of the same sort is not a change.
     """
     for field, marks in form.marked_secrets:
         shown = [pointer.get(live.body, at) for at in marks]
@@ -70,12 +69,12 @@ def changed_secrets(form: Form, desired: Collection[Pointer], live: Live) -> Ite
 
 
 def written_secrets(form: Form, body: Mapping[str, Data]) -> list[Pointer]:
-    """The fields of the secrets that a body is to write."""
+    """Return the fields of the secrets that a body will write."""
     return [field.at for field, _ in form.marked_secrets if pointer.get(body, field.wire)]
 
 
 def with_secrets_again(change: Change) -> Change:
-    """The change that writes the secrets of the file, where there is nothing else to write."""
+    """Make a change that only rewrites the file's secrets, if nothing else is to be written."""
     form = change.resource.form if change.resource is not None else None
     if form is None or change.action is not Action.NO_OP:
         return change
@@ -85,7 +84,7 @@ def with_secrets_again(change: Change) -> Change:
 
 
 def failed_operation(live: Live) -> list[FieldChange]:
-    """The change of a resource whose last operation failed: it must be written again."""
+    """Return the change that rewrites a resource whose last operation failed."""
     if state(live.body) not in ("failed", "canceled"):
         return []
     state_word = live.body["properties"]["provisioningState"]
@@ -111,7 +110,7 @@ def _difference(
 def _respelt(
     live_items: list[Data], desired_items: list[Data], field: Field, scope: Scope
 ) -> list[Data]:
-    """The items of a set before; those that stay are ordered and spelt as desired."""
+    """Return a set's live items; those that stay are ordered and spelt as desired."""
 
     def key(item: Data) -> str:
         return str(codec.canonical([item], field, scope))

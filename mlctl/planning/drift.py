@@ -1,4 +1,4 @@
-"""What differs from the files in the workspace, and the files with what is live."""
+"""Find where the workspace differs from the files, and update the files with live values."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ class Origin(Enum):
     """Where a difference comes from, as far as the tag `mlctl.spec-hash` can tell."""
 
     OUTSIDE = "outside"  # the file is the one that was applied
-    UNKNOWN = "unknown"  # no tag, or one of another file: the file may have changed since
+    UNKNOWN = "unknown"  # no tag, or another file's: the file may have changed since
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field (or key of a map): what the file says and what the workspace has; None is nothing."""
+    """A field (or key of a map) in the file and in the workspace; None is absent."""
 
     field: FieldChange
     origin: Origin
 
     @property
     def declared(self) -> Data:
-        """What the file says."""
+        """The value in the file."""
         return self.field.after
 
     @property
     def live(self) -> Data:
-        """What the workspace has."""
+        """The value in the workspace."""
         return self.field.before
 
 
 @dataclass(frozen=True, eq=False)
 class Drifted:
-    """A declared resource that is not as declared; without `differences` it is not there."""
+    """A declared resource that differs; without `differences` it does not exist."""
 
     resource: Resource
     address: Address
@@ -53,15 +53,15 @@ class Drifted:
 
     @property
     def missing(self) -> bool:
-        """Whether it is not in the workspace."""
+        """Whether it does not exist in the workspace."""
         return self.change.live is None
 
 
 def drifted(plan: Plan) -> Iterator[Drifted]:
-    """What differs, of a plan that was made of the files without tags.
+    """Yield the differences, from a plan of the files without tags.
 
-    A new version that a changed file of an asset would make is no drift, nor is what is written
-    inline: its owner names it.
+    A new version of an asset whose file changed is not drift; nor is an inline asset, which its
+    owner names.
     """
     for change in plan.pending:
         resource = change.resource
@@ -88,7 +88,7 @@ def _differences(change: Change, resource: Resource, scope: Scope) -> Iterator[D
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A difference that is not written, and why."""
+    """A difference that is not written to a file, and why."""
 
     drifted: Drifted
     field: str
@@ -97,19 +97,19 @@ class Left:
 
 @dataclass(frozen=True, eq=False)
 class Pulled:
-    """The new text of each file, and what is left."""
+    """The new text of each file, and the differences that remain."""
 
     rewrites: list[Rewrite]
     left: list[Left] = field(default_factory=list)
 
 
 def pulled(drifted: Iterable[Drifted]) -> Pulled:
-    """The files with the live values in them."""
+    """Write the live values into the files."""
     pending: dict[FieldEdit, Left] = {}
     not_pulled: list[Left] = []
     for drift in drifted:
         if drift.missing:
-            not_pulled.append(Left(drift, "", "it is not in the workspace"))
+            not_pulled.append(Left(drift, "", "it does not exist in the workspace"))
         for difference in drift.differences:
             name = dotted(difference.field.at)
             try:
@@ -122,10 +122,10 @@ def pulled(drifted: Iterable[Drifted]) -> Pulled:
 
 
 def _edit(resource: Resource, difference: Difference) -> FieldEdit:
-    """The edit for one difference.
+    """Build the edit for one difference.
 
     Raises:
-        CannotEdit: the file says it by a variable, a local file, or not in text; or it is a secret.
+        CannotEdit: the file uses a variable, a local file, or no text there; or it is a secret.
     """
     at = difference.field.at
     declared = resource.get(*map(str, at))

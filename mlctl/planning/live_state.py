@@ -1,9 +1,9 @@
-"""The live state that a plan is computed against, as plain values."""
+"""The live state that a plan is computed from, as plain values."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Live, Usage
@@ -19,22 +19,22 @@ from mlctl.schema import places
 
 
 class DecodedBodies:
-    """The values of live bodies in the spelling of files; each body is decoded once for a form."""
+    """The values of live bodies in the spelling of files; each body is decoded once per form."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self._values: dict[tuple[int, Form], tuple[Mapping[str, Data], Values]] = {}
 
     def values(self, body: Mapping[str, Data], form: Form) -> Values:
-        """The values that a body gives to the fields of a form that files can say."""
+        """Return a body's values for the fields that files can set."""
         key = id(body), form
         if key not in self._values:
-            # The body is kept, too: its id is its own as long as it is.
+            # Keep the body too, so that its id stays unique.
             self._values[key] = body, decode(body, form, self.scope, with_service_fields=False)
         return self._values[key][1]
 
     def version_of_label(self, live: Live | None, resource: Resource, at: Pointer) -> Data:
-        """What a live resource has where its file names the same asset by a label; else None."""
+        """Return the live value if the file names the same asset by a label; else None."""
         form_field = resource.form.field(at)
         value = self.values(live.body, resource.form).get(at) if live is not None else None
         if form_field is None or value is None:
@@ -43,7 +43,7 @@ class DecodedBodies:
         return None if differs else value
 
     def fingerprint(self, live: Live) -> str:
-        """As `kinds.values.fingerprint`."""
+        """Return the fingerprint as `kinds.values.fingerprint` computes it."""
         kind = kind_of(live.address)
         form = form_of_body(kind, live.body, self.scope)
         service_fields = own_of_form(kind, form)
@@ -51,18 +51,34 @@ class DecodedBodies:
         return fingerprint_of_values(self.values(body, form), form, self.scope)
 
 
+class Fingerprints(Mapping[Address, str | None]):
+    """The fingerprints of resources (None if missing), computed on demand."""
+
+    def __init__(self, live: Mapping[Address, Live | None], decoded: DecodedBodies) -> None:
+        self._live = live
+        self._decoded = decoded
+
+    def __getitem__(self, address: Address) -> str | None:
+        live = self._live[address]
+        return None if live is None else self._decoded.fingerprint(live)
+
+    def __iter__(self) -> Iterator[Address]:
+        return iter(self._live)
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+
 @dataclass(frozen=True, slots=True)
 class LiveState:
     """What the backend had when it was read.
 
-    `location` is the workspace's region. `live` is keyed by the address as asked for; those
-    that are being deleted are in `deleting` instead. `usage` is by region. `taken` says who
-    else has a name that must be unique in its region. `used_by` gives the live
-    deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
-    the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
-    `unfinished` is what applies that did not end have yet to put back. `labels` says what
-    stands for the labels of registries in files. `prices` are what nodes
-    cost (None: by the list of mlctl).
+    `location` is the workspace's region. `live` is keyed by requested address; resources that are
+    being deleted are in `deleting` instead. `usage` is by region. `taken` says who has a name that
+    must be unique in its region. `used_by` lists the live deployments that refer to an address or,
+    for an endpoint, belong to it. `quota_refuses` is the backend's check of clusters. `owned` has
+    the tag of the requested project. `unfinished` is what unfinished applies have yet to restore.
+    `labels` resolves registry labels in files. `prices` are node prices (None: mlctl's own list).
     """
 
     scope: Scope
@@ -81,18 +97,18 @@ class LiveState:
 
     @property
     def bodies(self) -> DecodedBodies:
-        """What the live bodies say, as files spell it."""
+        """The decoded values of live bodies."""
         return self.decoded or DecodedBodies(self.scope)
 
 
 def region(resource: Resource, live: Live | None, default: str) -> str:
-    """The region in ARM's spelling: the file's, else the live resource's, else `default`."""
+    """Return the region in ARM's spelling: the file's, else the live resource's, else `default`."""
     live_region = live.body.get("location") if live else None
     return catalog.region(resource.values.get(("location",), live_region or default))
 
 
 def named_by(live: Live, scope: Scope) -> list[Address]:
-    """The addresses in this workspace that a live body refers to."""
+    """Return the addresses in this workspace that a live body refers to."""
     addresses = []
     form = form_of_body(kind_of(live.address), live.body, scope)
     for form_field in form.fields:
@@ -116,7 +132,7 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
 
 
 def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Address]]:
-    """The children (deployments) that refer to an address or, for a parent, belong to it."""
+    """Return the deployments that refer to an address or, for a parent, belong to it."""
     users: dict[Address, list[Address]] = defaultdict(list)
     for child in children:
         for used in (child.address.up, *named_by(child, scope)):

@@ -1,4 +1,4 @@
-"""The plan as plain values: a change for each resource, and the fields that change."""
+"""A plan as plain values: a change for each resource, and the fields that change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROVISIONING_STATE: Pointer = ("provisioning_state",)
 
 
 class Action(Enum):
-    """What is done to a resource; the value is the `actions` list of Terraform's JSON plan."""
+    """What is done to a resource; values are the `actions` of Terraform's JSON plan."""
 
     NO_OP = ("no-op",)
     CREATE = ("create",)
@@ -30,12 +30,12 @@ class Action(Enum):
 
     @property
     def creates(self) -> bool:
-        """Whether a resource is made: created, or created again by a replacement."""
+        """Whether the resource is created, possibly by a replacement."""
         return self in (Action.CREATE, Action.REPLACE)
 
     @property
     def deletes(self) -> bool:
-        """Whether the live resource is deleted, by a replacement too."""
+        """Whether the live resource is deleted, possibly by a replacement."""
         return self in (Action.DELETE, Action.REPLACE)
 
 
@@ -45,16 +45,16 @@ class ActionReason(Enum):
     CANNOT_UPDATE = "replace_because_cannot_update"
     PARENT_REPLACED = "replace_because_parent"
     REQUESTED = "delete_by_request"
-    SUPERSEDED = "delete_because_superseded"  # another one took its place, under a new name
-    PRUNED = "delete_because_not_declared"  # the project owns it, and no file declares it
-    PARENT_DELETED = "delete_because_no_resource_config"  # declared nowhere; goes with its parent
+    SUPERSEDED = "delete_because_superseded"  # a successor has taken its place
+    PRUNED = "delete_because_not_declared"  # the project owns it, but no file declares it
+    PARENT_DELETED = "delete_because_no_resource_config"  # not declared; deleted with its parent
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field (or key of a map) that changes; values in the YAML spelling, None is absent.
+    """A field (or key of a map) that changes; values in YAML spelling, None is absent.
 
-    Of a `sensitive` field the values are not kept. `note` says where the value came from
+    The values of a `sensitive` field are not kept. `note` says where the value came from
     (`@latest`).
     """
 
@@ -68,7 +68,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job that has not ended: its name, and its status in Azure's word."""
+    """A job that has not ended: its name, and its status in Azure's words."""
 
     name: str
     status: str
@@ -76,14 +76,13 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What an apply that did not end has left of one resource, and no file says.
+    """What an unfinished apply has left to restore of one resource, and no file declares.
 
-    `body` is that part of its ARM body. `deleted` says whether the resource itself was deleted, to
-    be created again; else it stays, and only its requests were sent elsewhere: until the last step
-    to `meanwhile`, a part of a body. `secrets` are the places of what is not kept, because it looks
-    like a secret. `moved` says that nothing was lost, but not yet taken over either: by a successor
-    that is not there, or by requests that are to go to one. `since` says when that apply began (ISO
-    8601), and `file` is the journal that says so.
+    `body` is that part of its ARM body. If `deleted`, the resource itself was deleted and is to be
+    created again; otherwise only its requests were sent elsewhere, in the end to `meanwhile`, a
+    part of a body. `secrets` are the places of values that are not stored because they look like
+    secrets. `moved` means that nothing was lost, but a successor or new target has not taken over
+    yet. `since` is the start of that apply (ISO 8601), and `file` its journal.
     """
 
     address: Address
@@ -97,7 +96,7 @@ class Unfinished:
 
     @property
     def routes(self) -> Routes:
-        """Where the requests of an endpoint are to go again."""
+        """The routes to restore for an endpoint."""
         routed = routes.routes(kind_of(self.address), self.body)
         return {at: shares for at, shares in routed.items() if shares}
 
@@ -110,24 +109,24 @@ class Unfinished:
 
     @property
     def related(self) -> frozenset[Address]:
-        """The resource, its parent, and what gets its requests."""
+        """The resource, its parent, and the deployments that get its requests."""
         parents = {self.address.up} if self.address.up is not None else set()
         return frozenset({self.address, *parents, *self.children})
 
     def missing(self, live: Collection[Address]) -> list[Address]:
-        """The resource, and the deployments that are to get its requests and are not there."""
+        """Return the addresses that must exist, but do not: the resource, and its deployments."""
         return [self.address, *sorted(self.children - set(live))]
 
     def remaining(self, live: Live | None) -> Unfinished | None:
-        """What is still to be restored of the resource as it is now; None where nothing is.
+        """Return what is still to be restored of the resource as it is now; None if nothing is.
 
-        A resource that is there again has all but its routes: those are set last, once the
-        deployments are there. Routes that others have set since stay as they are.
+        A resource that exists again lacks only its routes, which are set last, once the deployments
+        exist. Routes that others have set since are kept.
         """
         if live is None:
             return self if self.deleted else None
         if moving(live.body):
-            return self  # until that ends, the body does not say what it will be
+            return self  # the body is only final once the operation has ended
         kind = kind_of(self.address)
         current, interim = routes.routes(kind, live.body), routes.routes(kind, self.meanwhile)
         body = {
@@ -142,7 +141,7 @@ class Unfinished:
         return replace(self, body=pointer.nest(body), deleted=False, secrets=())
 
     def over(self, earlier: Unfinished) -> Unfinished:
-        """What is unfinished where an earlier apply has left something, too."""
+        """Merge with what an earlier apply has left."""
         return replace(
             self,
             body=overlay(earlier.body, self.body, ()),
@@ -154,14 +153,14 @@ class Unfinished:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What would be done to one resource, and why.
+    """What will be done to one resource, and why.
 
-    `values` are the desired values with defaults, references resolved: what apply sends. `live` is
-    what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
-    whose change forces this one, or what takes its place. `dependents` are the live resources that
-    refer to what is deleted or replaced, or are beneath it; `jobs` those that have not ended on it,
-    None where they could not be read. `replaces` is what a new resource takes the place of: it
-    takes over what no file says. `unfinished` is what the change restores of an unfinished apply.
+    `values` are the desired values with defaults and resolved references: what apply sends. `live`
+    is what they were compared with. `reason` says why it is deleted or replaced; `because` is the
+    parent whose change forces this one, or the successor. `dependents` are the live resources that
+    refer to a deleted or replaced one, or are beneath it; `jobs` are its unfinished jobs, None if
+    they could not be read. `replaces` is the predecessor of a new resource, which inherits what no
+    file declares. `unfinished` is what the change restores of an unfinished apply.
     """
 
     address: Address
@@ -179,13 +178,13 @@ class Change:
 
     @cached_property
     def in_motion(self) -> bool:
-        """Whether an operation goes on on the resource, so that nothing was compared."""
+        """Whether an operation is running on the resource, so that it was not compared."""
         stays = self.action is Action.NO_OP and self.resource is not None
         return stays and self.live is not None and moving(self.live.body)
 
     @property
     def repairs(self) -> bool:
-        """Whether a resource is written again because its last operation failed."""
+        """Whether the resource is written again because its last operation failed."""
         return self.action is Action.UPDATE and any(
             changed.at == PROVISIONING_STATE for changed in self.fields
         )
@@ -202,7 +201,7 @@ class Change:
         return next((place for place in forcing if place is not None), self.label)
 
     def label_of(self, changed: FieldChange) -> Label | None:
-        """The line that asked for one field's value; None where a default did."""
+        """Return the line that asked for a field's value; None if it is a default."""
         if self.resource is None:
             return None
         for at in (changed.at, changed.at[:-1]):
@@ -213,7 +212,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How many resources are added, changed and destroyed; a replacement is one of each."""
+    """The numbers of resources added, changed and destroyed; a replacement counts as two."""
 
     add: int
     change: int
@@ -222,14 +221,14 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What would change.
+    """What will change.
 
-    `read` has the fingerprint of every resource that was read (None: absent). `rejections` are the
-    errors of the preflight checks, `refusals` what the project itself forbids (protections, limits)
-    and `warnings` what else was found; a plan that has errors of either kind cannot be applied.
-    `waits` says which resources can only be written after others have given back a quota. `orphans`
-    are the project's, declared by no file any more, and left as they are.
-    `location` is the workspace's region, and `prices` what nodes cost (None: the list of mlctl).
+    `read` has the fingerprint of every resource that was read (None: absent). `rejections` are
+    errors of the preflight checks, `refusals` what the project forbids (protections, limits),
+    `warnings` other findings; a plan with errors cannot be applied. `waits` says which resources
+    can only be written after others have released quota. `orphans` belong to the project but are no
+    longer declared, and are left alone. `location` is the workspace's region, and `prices` are node
+    prices (None: mlctl's own list).
     """
 
     backend: str
@@ -246,12 +245,12 @@ class Plan:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """Why the plan cannot be applied: the project's own reasons first."""
+        """Why the plan cannot be applied, the project's reasons first."""
         return (*self.refusals, *self.rejections)
 
     @property
     def pruned(self) -> int:
-        """How many resources are deleted because no file declares them any more."""
+        """How many resources are deleted because no file declares them."""
         return sum(change.reason is ActionReason.PRUNED for change in self.changes)
 
     @property
@@ -261,7 +260,7 @@ class Plan:
 
     @property
     def in_motion(self) -> tuple[Change, ...]:
-        """The resources that were not compared, because an operation goes on on them."""
+        """The resources that were not compared because an operation is running on them."""
         return tuple(change for change in self.changes if change.in_motion)
 
     @property
@@ -271,12 +270,12 @@ class Plan:
 
     @property
     def applyable(self) -> bool:
-        """Whether apply would do it."""
+        """Whether the plan can be applied."""
         return not self.errors and not self.empty
 
     @property
     def summary(self) -> Summary:
-        """The numbers of the summary line."""
+        """The numbers for the summary line."""
         actions = [change.action for change in self.changes]
         return Summary(
             sum(action.creates for action in actions),

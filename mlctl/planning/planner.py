@@ -1,4 +1,4 @@
-"""From the graph of the files and the live state to a plan. Pure: reads nothing, writes nothing."""
+"""Compute a plan from the graph of the files and the live state. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, add_successors, inheritable
 from mlctl.planning.diff import changed_secrets, differences, failed_operation
-from mlctl.planning.live_state import LiveState, named_by
+from mlctl.planning.live_state import Fingerprints, LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, prune_undeclared
 from mlctl.planning.preflight import checks, protection, quota, references
@@ -41,12 +41,12 @@ def plan(
     successors: Successors = NONE,
     overwriting: bool = False,
 ) -> Plan:
-    """The plan that makes the live state match the graph, or deletes what it declares.
+    """Plan to make the live state match the graph, or to delete what the graph declares.
 
-    `targets` limit it to these addresses and all that they need (destroying: all that needs them).
-    With `prune` it deletes, too, what the project owns and no file declares. `successors` take the
-    place of the resources by whose addresses they go here, which are deleted last. `overwriting`
-    changes in place what az writes by a PUT, although REST says that it is fixed.
+    `targets` limit the plan to these addresses and what they need (destroying: what needs them).
+    With `prune`, resources that the project owns but no file declares are deleted. `successors`
+    replace the resources at their keys, which are deleted last. `overwriting` changes in place what
+    az writes by a PUT, although REST documents it as fixed.
     """
     chosen = _select(graph, targets, destroying=destroying)
     if destroying:
@@ -89,7 +89,7 @@ def _with_dependents(change: Change, live_state: LiveState) -> Change:
 
 
 def _select(graph: Graph, targets: Collection[Address], *, destroying: bool) -> list[Resource]:
-    """The resources to look at, each after those that it needs."""
+    """Return the resources to plan, each after those that it needs."""
     targeted = (
         _select_targets(graph, targets, destroying=destroying) if targets else graph.resources
     )
@@ -120,7 +120,7 @@ def _select_targets(
 
 
 def _users(graph: Graph) -> dict[Address, list[Address]]:
-    """For each declared address, those that refer to it."""
+    """Return the declared resources that refer to each address."""
     users = defaultdict[Address, list[Address]](list)
     for edge in graph.edges:
         for address in graph.declared(edge.target):
@@ -128,14 +128,11 @@ def _users(graph: Graph) -> dict[Address, list[Address]]:
     return users
 
 
-def _fingerprints(
-    changes: Iterable[Change], live_state: LiveState, graph: Graph
-) -> dict[Address, str | None]:
-    """The fingerprints of the resources themselves and of those that they refer to."""
+def _fingerprints(changes: Iterable[Change], live_state: LiveState, graph: Graph) -> Fingerprints:
+    """Return the fingerprints of the resources, and of those that they refer to."""
     live = {resource.address: resource for resource in live_state.live.values()} | dict(
         live_state.live
     )
-    decoded = live_state.bodies
     looked = set()
     for change in changes:
         if change.action is not Action.DELETE or change.live is not None:
@@ -147,14 +144,12 @@ def _fingerprints(
                 for edge in edges
                 if edge.target.version or not graph.declared(edge.target)
             }
-    return {
-        address: decoded.fingerprint(live[address]) if address in live else None
-        for address in sorted(looked, key=attrgetter("sort_key"))
-    }
+    in_order = sorted(looked, key=attrgetter("sort_key"))
+    return Fingerprints({address: live.get(address) for address in in_order}, live_state.bodies)
 
 
 class _Planner:
-    """Decides the change of each resource, after those of the resources that it needs."""
+    """Decides the change of each resource, after those that it needs."""
 
     def __init__(
         self,
@@ -176,7 +171,7 @@ class _Planner:
         self.rejections: list[Diagnostic] = []
 
     def changes(self, resources: Iterable[Resource]) -> list[Change]:
-        """The change of every resource, those with nothing to do included.
+        """Return the change of every resource, including no-ops.
 
         They include an endpoint that no file declares if one of its deployments is replaced: the
         deployment may be its default, which must be unset meanwhile.
@@ -208,8 +203,8 @@ class _Planner:
             address = resource.address.at("1") if new else self._named_by_content(resource, values)
             return self._create(address, resource, desired, notes)
         if moving(live.body) and live.address.up not in self._replaced:
-            # Until it ends, the body shows nulls and defaults for what was not sent (recorded:
-            # card compute-patch-scale).
+            # While it runs, the body shows nulls and defaults for what was not sent (recorded: card
+            # compute-patch-scale).
             return Change(live.address, Action.NO_OP, (), resource, desired, live)
         desired = self._ownership.keep_own_tags(resource, desired, live)
         change = self._compare(resource, desired, live, notes)
@@ -230,7 +225,7 @@ class _Planner:
     def _compare(
         self, resource: Resource, desired: Values, live: Live, notes: Mapping[Pointer, str]
     ) -> Change:
-        """The update to the wanted values, or that there is nothing to do."""
+        """Return the update to the desired values, or a no-op."""
         live_values = self._decoded.values(live.body, resource.form)
         fields = [
             replace(field, note=notes.get(field.at, ""))
@@ -239,7 +234,7 @@ class _Planner:
             )
         ]
         if resource.anonymous and live.address == resource.address:
-            # Its name is its content, spelt by whoever made it: `@latest`, or what that was then.
+            # Its name is its content, however spelt: `@latest`, or the version that it was.
             fields = [field for field in fields if not field.forces_replacement]
         if self._overwriting and resource.form.overwritten:
             fields = [
@@ -257,7 +252,7 @@ class _Planner:
     def _create(
         self, address: Address, resource: Resource, values: Values, notes: Mapping[Pointer, str]
     ) -> Change:
-        """The change that creates a resource: every value as a change from nothing."""
+        """Return the change that creates a resource, with every value as new."""
         scope, unfinished = self._live_state.scope, self._live_state.unfinished.get(address)
         predecessor = inheritable(self._predecessors.get(address), resource, scope)
         previous = Unfinished(address, predecessor.body) if predecessor is not None else unfinished
@@ -307,12 +302,12 @@ class _Planner:
     def _resolve_references(
         self, resource: Resource
     ) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
-        """The values with a version in every reference, and notes on the versions left open."""
+        """Return the values with a version in every reference, and notes on open versions."""
         values, notes = dict(resource.values), dict[Pointer, str]()
         for edge in self._graph.edges_of(resource.address):
             address = self._resolve(edge)
             if address is None and edge.reference is not None and codec.is_curated(edge.reference):
-                continue  # the service takes it, whether the workspace lists it or not
+                continue  # the service accepts it whether the workspace lists it or not
             if address is None:
                 self.rejections.append(references.missing(resource, edge))
             elif edge.reference is not None and ALL[address.kind].versioned:
@@ -322,7 +317,7 @@ class _Planner:
         return values, notes
 
     def _resolve(self, edge: Edge) -> Address | None:
-        """The address that an edge leads to, declared or live; None if there is none."""
+        """Return the declared or live address of an edge; None if it does not exist."""
         target, live = edge.target, self._live_state.live.get(edge.target)
         decided = [
             self._decided[declared]
@@ -331,7 +326,7 @@ class _Planner:
         ]
         if edge.reference is not None and edge.reference.floating:
             if edge.reference.label not in (None, LATEST):
-                return None  # the service knows no other label
+                return None  # the service has no other label
             new = [change.address for change in decided if change.action is Action.CREATE]
             newest = max(new, key=lambda address: version_key(address.version), default=None)
             return newest or (live.address if live else None)
@@ -342,7 +337,7 @@ class _Planner:
         return next((change.address for change in decided if change.address == target), None)
 
     def _find_same_content(self, resource: Resource, values: Mapping[Pointer, Data]) -> Live | None:
-        """For an inline asset: a live one that its owner uses, if the content is the same.
+        """Find a live asset with an inline asset's content among those that its owner uses.
 
         Where the file gives a name, that one must have it; where it gives a version too, the live
         asset is found by its address instead.
@@ -367,14 +362,14 @@ class _Planner:
         return None
 
     def _named_by_content(self, resource: Resource, values: Mapping[Pointer, Data]) -> Address:
-        """The address that follows from the content, in which references are resolved now."""
+        """Return the address that follows from the content, with references resolved."""
         if not (resource.anonymous and resource.kind.content.named_by_path):
             return resource.address
         unnamed = replace(resource, values=values, address=Address(resource.kind.name, ""))
         return names.named(unnamed, self._live_state.scope).address
 
     def _in_use(self, resource: Resource) -> Iterator[Live]:
-        """The live assets that what an asset is a part of uses, by itself or by one another."""
+        """Yield the live assets that an inline asset's owner uses, directly or through others."""
         top: Resource | None = resource
         while top is not None and top.owner is not None:
             owner, top = top.owner, self._graph.resources.get(top.owner)
@@ -389,7 +384,7 @@ class _Planner:
 
 
 def _put(values: dict[Pointer, Data], at: Pointer, value: Data) -> None:
-    """Set a field, or a place within the value of one."""
+    """Set a field, or a place within its value."""
     holder = next((at[:end] for end in range(len(at), 0, -1) if at[:end] in values), at)
     if holder == at:
         values[at] = value

@@ -1,4 +1,4 @@
-"""Reads the live state that a plan is computed against, batching the reads."""
+"""Read the live state that a plan is computed from, in batches."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def refresh(
     superseded: Collection[Address] = (),
     unfinished: Collection[Unfinished] = (),
 ) -> LiveState:
-    """Read every declared resource, all that they refer to, and quotas and names taken.
+    """Read every declared resource, what it refers to, quotas, and taken names.
 
-    `used_by` is read only if something may be deleted: it takes listing every endpoint. What is
-    owned by the project `of` takes listing everything. What is `superseded` is read, too. Of what
-    was `unfinished`, that is kept which the resources still lack.
+    `used_by` is read only if something may be deleted: it means listing every endpoint. Resources
+    owned by the project `of` mean listing everything. `superseded` resources are read, too. Of
+    `unfinished`, only what resources still lack is kept.
 
     Raises:
         ServiceError: the backend cannot be read.
@@ -61,8 +61,8 @@ def refresh(
     live = {
         address: resource for address, resource in resources.items() if address not in deleting_now
     }
-    owned = _owned(every.values(), of)
-    undeclared = [resource for resource in owned if resource.address not in resources]
+    project_owned = owned(every.values(), of)
+    undeclared = [resource for resource in project_owned if resource.address not in resources]
     decoded = DecodedBodies(backend.scope)
     deleting = destroying or bool(undeclared or superseded) or _replaces(graph, live, decoded)
     beneath = find_children(backend, every.values() if listed else None) if deleting else {}
@@ -81,7 +81,7 @@ def refresh(
         users_of(beneath.values(), backend.scope),
         deleting_now,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
-        owned,
+        project_owned,
         _remaining(unfinished, live),
         decoded,
         {} if destroying else _versions_of_labels(graph, live, backend, decoded),
@@ -89,12 +89,12 @@ def refresh(
 
 
 def _listed_kinds(*, destroying: bool, of: str | None) -> Collection[str]:
-    """The kinds of which everything is listed."""
+    """Return the kinds that are listed completely."""
     if of:
         return KINDS
     if not destroying:
         return ()
-    # endpoints and deployments; else no kind is loaded for it
+    # endpoints and deployments; otherwise no kind is loaded for this
     return [name for name, kind in KINDS.items() if kind.parent or children(name)]
 
 
@@ -104,9 +104,9 @@ def _read(
     every: Mapping[Address, Live] | None,
     asked: Collection[Address],
 ) -> dict[Address, Live]:
-    """What is declared, what that refers to, and what is asked for besides, as far as it exists.
+    """Read what is declared, what it refers to, and what else was requested, if it exists.
 
-    `every` is what was listed already, None where nothing was.
+    `every` is what was already listed, None if nothing was.
     """
     addresses = {*graph.resources, *(edge.target for edge in graph.edges), *asked}
     known = every or {}
@@ -122,11 +122,11 @@ def _read(
 def _versions_of_labels(
     graph: Graph, live: Mapping[Address, Live], backend: Backend, decoded: DecodedBodies
 ) -> dict[Address, dict[Pointer, Data]]:
-    """What stands for each `azureml://registries/R/models/M/labels/latest` of the files.
+    """Resolve each `azureml://registries/R/models/M/labels/latest` in the files.
 
-    That is the version of the asset which the live resource has; else the one that the registry
-    tells; and the label itself where the registry cannot be read: the service finds the version.
-    Components are sent with their labels, as azure-ai-ml sends them: their hashes are of that text.
+    It is the version that the live resource has; else the registry's newest; else the label, which
+    the service resolves. Components are sent with their labels, as azure-ai-ml does, since their
+    hashes cover that text.
     """
     labels = [
         (resource, at, resource.values[at])
@@ -134,7 +134,7 @@ def _versions_of_labels(
         if not resource.kind.steps
         for at in resource.values
         if resource.values[at].__class__ is str and "/labels/" in resource.values[at]
-    ]  # no function is called here: there are many values
+    ]  # no function call here: there are many values
     newest: dict[str, str] = {}
     versions = defaultdict[Address, dict[Pointer, Data]](dict)
     for resource, at, text in labels:
@@ -146,7 +146,7 @@ def _versions_of_labels(
 
 
 def _newest_of_registry(label: str, backend: Backend) -> str:
-    """The URI of the version that a label stands for; the label where that cannot be told."""
+    """Return the URI of a label's version; the label itself if the registry does not say."""
     match = re.fullmatch(_OF_REGISTRY, label)
     if match is None or not isinstance(backend, SupportsRegistries):
         return label
@@ -162,23 +162,15 @@ def _newest_of_registry(label: str, backend: Backend) -> str:
     return f"{label.partition('/labels/')[0]}/versions/{live.address.version}" if live else label
 
 
-def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:
-    """What has the project's tag; everything is listed for it.
-
-    Raises:
-        ServiceError: the backend cannot be read.
-    """
-    return _owned(backend.list_all(KINDS), project)
-
-
-def _owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
+def owned(every: Iterable[Live], project: str | None) -> tuple[Live, ...]:
+    """Return what has the project's tag and is not being deleted."""
     return tuple(resource for resource in every if owner(resource) == project and _stays(resource))
 
 
 def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict[Address, Live]:
-    """Everything that lives under a parent: the deployments of all endpoints.
+    """Find all children: the deployments of all endpoints.
 
-    It is listed, unless `every` resource of the workspace is given.
+    They are listed, unless `every` resource of the workspace is given.
     """
     if every is None:
         every = backend.list_all(kind.name for kind in KINDS.values() if kind.parent)
@@ -199,9 +191,9 @@ def _remaining(
 def _assets_in_use(
     graph: Graph, live: Mapping[Address, Live], backend: Backend
 ) -> dict[Address, Live]:
-    """The assets that live owners of inline assets use: the content may be there already.
+    """Return the assets that live owners of inline assets use: their content may already exist.
 
-    Those of a pipeline have components of their own.
+    Those of a pipeline include its components' assets.
     """
     owners = {resource.owner for resource in graph.resources.values() if resource.owner is not None}
     assets: dict[Address, Live] = {}
@@ -215,7 +207,7 @@ def _assets_in_use(
 
 
 def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
-    """Code of the same content that was uploaded under another name; it is not uploaded again."""
+    """Find uploaded code with the same content under another name, to avoid uploading it again."""
     if not isinstance(backend, SupportsCode):
         return {}
     live_addresses: dict[Address, Address] = {}
@@ -233,11 +225,11 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBodies) -> bool:
-    """Whether something will be replaced: its children go with it, and others depend on it."""
+    """Whether something will be replaced, which deletes its children and affects others."""
     for address, resource in graph.resources.items():
         live_resource = None if resource.kind.versioned else live.get(address)
         if live_resource is None or moving(live_resource.body):
-            continue  # what is in motion is not compared
+            continue  # a resource with a running operation is not compared
         form = resource.form
         live_values, desired = (
             decoded.values(live_resource.body, form),
@@ -268,13 +260,13 @@ def _usage(
 
 
 def _asks_for_more(resource: Resource, live: Live, decoded: DecodedBodies) -> bool:
-    """Whether a file says other machines than there are, or places of them."""
+    """Whether a file asks for other machines than the live ones."""
     values, quota = decoded.values(live.body, resource.form), resource.kind.quota
     if resource.kind.retired_service:
         return True
     for at in (quota.scaled_by, quota.vm_size, ("min_instances",), ("tier",), _REGION):
         if at not in resource.values or at not in values:
-            continue  # silence keeps what is there, or is the default on both sides
+            continue  # a missing value keeps what is live, or is the default on both sides
         desired, present = resource.values[at], values[at]
         if desired != present and str(desired).casefold() != str(present).casefold():
             return True

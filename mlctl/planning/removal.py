@@ -1,4 +1,4 @@
-"""Plans that delete: what files declare, a live resource by its address, what a project left."""
+"""Plans that only delete: declared resources, one live resource, or a project's orphans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def removal(
     users: Mapping[Address, list[Address]],
     ownership: Ownership = NOBODY,
 ) -> Plan:
-    """The plan that deletes one live resource that no file declares, and its children.
+    """Plan to delete one live resource that no file declares, and its children.
 
     `neighbours` are the live resources around it: its parent, its children.
     """
@@ -50,7 +50,7 @@ def delete_declared(resources: Iterable[Resource], live_state: LiveState) -> Ite
 
 
 def _children(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
-    """The live children of deleted parents, which no file declares and which are deleted too."""
+    """Yield the live, undeclared children of deleted parents, which are deleted too."""
     reason = ActionReason.PARENT_DELETED
     return [
         Change(child, Action.DELETE, reason=reason, because=change.address)

@@ -1,4 +1,4 @@
-"""What a plan does to jobs: those that have not ended on what would be deleted or replaced."""
+"""Find unfinished jobs on resources that a plan deletes or replaces."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SHOWN = 3  # jobs that a finding names
 def with_running_jobs(
     plan: Plan, used_by: Mapping[Address, Sequence[Address]], backend: Backend
 ) -> Plan:
-    """The plan with the jobs that have not ended on what it deletes or replaces, and warnings.
+    """Add to the plan the unfinished jobs on what it deletes or replaces, with warnings.
 
-    Jobs are read only if there is such a change. `used_by` are the deployments that use a cluster:
-    the service does not say of their jobs where they run.
+    Jobs are only read if there is such a change. `used_by` are a cluster's deployments: the service
+    does not report where their jobs run.
     """
     hit = [
         change
@@ -58,7 +58,7 @@ def _jobs_of(
 
 
 def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
-    """Whether a body names a resource; where it names none of its kind, one of its users."""
+    """Whether a body names a resource or, if it names none of its kind, one of its users."""
     names = set(_named(job.body["properties"], kind_of(address).plan.named_in_jobs))
     if not names:
         return any(_is_on(job, user) for user in users)
@@ -67,7 +67,7 @@ def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
 
 
 def _named(value: Data, keys: Collection[str]) -> Iterator[str]:
-    """The names (of ids the last part) at any of the keys, wherever in a body: of its steps too."""
+    """Yield the names (last parts of ids) at any of the keys, anywhere in a body."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in keys and isinstance(inner, str):
@@ -80,7 +80,7 @@ def _named(value: Data, keys: Collection[str]) -> Iterator[str]:
 
 
 def _warnings(changes: Sequence[Change]) -> Iterator[Diagnostic]:
-    """A warning for each change, of jobs that none before it has: first those that fail."""
+    """Yield a warning for each change with its jobs, failing ones first; each job once."""
     warned: set[str] = set()
     for change in sorted(changes, key=_rank):
         jobs = [job for job in change.jobs or () if job.name not in warned]
@@ -112,7 +112,7 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
         )
         hint = "wait until they have ended, or cancel them"
     else:
-        goes = "it goes on, and is" if is_single else "they go on, and are"
+        goes = "it continues, but is" if is_single else "they continue, but are"
         text = f"{count} of {address} {'has' if is_single else 'have'} not ended: {names}{others}"
         text += f"; {goes} no longer listed by it"
         hint = "note the names: `mlctl job show -n NAME` still finds them"
@@ -124,9 +124,9 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
 def _unknown(change: Change, why: str) -> Diagnostic:
     return Diagnostic(
         RUNNING_JOBS,
-        f"{change.address} would be {_done(change)}, and whether jobs run on it is unknown: {why}",
+        f"{change.address} would be {_done(change)}, but it is unknown if jobs run on it: {why}",
         change.cause,
-        "look in the studio, or ask somebody who may list the jobs of the workspace",
+        "check in the studio, or ask somebody who can list the workspace's jobs",
         address=str(change.address),
     )
 

@@ -1,1 +1,1 @@
-"""A project's own rules: on files, on what a plan changes, and on what it costs."""
+"""A project's own rules: on files, on the changes of a plan, and on its costs."""

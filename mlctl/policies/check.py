@@ -1,4 +1,4 @@
-"""What breaks policies: resources of files, changes of a plan, and the plan as a whole."""
+"""Check policies against resources in files, changes of a plan, and the plan as a whole."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from mlctl.policies.policy import CHANGE, COST, ENVIRONMENT, PLAN, Policy, actio
 
 _NOWHERE = Scope("", "", "")  # no value that rules compare depends on the workspace
 _Roots = dict[str, Data]
-_MOST_CHOICES = 10_000  # of resources of other kinds, for one of the first
+_MOST_CHOICES = 10_000  # of other resources, for one of the first kind
 
 
 def check_files(
     policies: Iterable[Policy], graph: Graph, today: date, environment: str | None = None
 ) -> Iterator[Diagnostic]:
-    """What of the declared resources breaks policies that files alone can break."""
-    for policy in policies:
-        if policy.needs_plan:
-            continue
-        for address, resource in _written(graph):
+    """Yield the resources that break policies on files."""
+    about_files = [policy for policy in policies if not policy.needs_plan]
+    written = [*_written(graph)] if about_files else []
+    for policy in about_files:
+        for address, resource in written:
             names = (address, resource.address) if policy.waivers else ()
             if any(policy.waived(str(name), today) for name in names):
                 continue
@@ -52,7 +52,7 @@ def check_plan(
     today: date,
     environment: str | None = None,
 ) -> Iterator[Diagnostic]:
-    """What of a plan breaks policies about changes and costs."""
+    """Yield what in a plan breaks policies on changes and costs."""
     needing = [policy for policy in policies if policy.needs_plan and not policy.asks(COST)]
     whole = _plan_values(plan) if any(policy.asks(PLAN) for policy in needing) else {}
     for policy in needing:
@@ -66,6 +66,8 @@ def check_plan(
                 yield Diagnostic(policy.finding, policy.message, _own_label(policy), policy.hint)
             continue
         for change in plan.changes:
+            if change.action is Action.NO_OP and not policy.kinds:
+                continue
             if policy.waivers and policy.waived(str(change.address), today):
                 continue
             about = {**base, CHANGE: _change_values(change)}
@@ -79,7 +81,7 @@ def check_forecast(
     today: date,
     environment: str | None = None,
 ) -> Iterator[Diagnostic]:
-    """What of the forecast of a plan (`plan --simulate`) breaks policies about what a job costs.
+    """Yield what breaks policies on job costs in a plan's forecast (`plan --simulate`).
 
     A job that is not always done has no cost until done: that is null.
     """
@@ -99,7 +101,7 @@ def check_forecast(
 
 
 def _written(graph: Graph) -> Iterator[tuple[str, Resource]]:
-    """The declared resources and what is written inline in them, by the declared address."""
+    """Yield the declared resources and their inline assets, by declared address."""
     for resource in graph.resources.values():
         if resource.owner is None:
             address = str(resource.address)
@@ -108,7 +110,7 @@ def _written(graph: Graph) -> Iterator[tuple[str, Resource]]:
 
 
 def _holds(policy: Policy, base: _Roots, sides: Iterable[Sequence[_Roots]]) -> bool:
-    """Whether a rule holds of each choice of the resources that it is about; never of too many."""
+    """Whether a rule holds for every combination of its resources; false if there are too many."""
     kinds = [*sides]
     if policy.rule is None:
         return True
@@ -126,22 +128,23 @@ def _holds(policy: Policy, base: _Roots, sides: Iterable[Sequence[_Roots]]) -> b
 def _roots_of(
     policy: Policy, values: Mapping[str, Data], resource: Resource | None, graph: Graph
 ) -> Iterator[Sequence[_Roots]]:
-    """For each kind that a rule names, what it may stand for: nothing where none is referred to.
+    """Return, for each kind that a rule names, the values that it may stand for.
 
-    `values` are those of the first one, which `resource` declares.
+    `values` are those of the first kind, which `resource` declares. A kind that is not referred to
+    has none.
     """
     first, *others = policy.kinds
     yield [_by_both_names(first, values)]
     for kind in others:
         referred = _referred_resources(kind, resource, graph) if resource else ()
         yield [
-            _by_both_names(kind, _shown_values(policy, other.values, other.form))
-            for other in referred
+            _by_both_names(kind, _shown_values(policy, referred_kind.values, referred_kind.form))
+            for referred_kind in referred
         ]
 
 
 def _referred_resources(kind: Kind, resource: Resource, graph: Graph) -> Iterator[Resource]:
-    """The resources of a kind that another one refers to or has inline; a parent too."""
+    """Yield the resources of a kind that another one refers to or contains, or its parent."""
     yield from (asset for asset in inline_assets(resource) if asset.kind is kind)
     for edge in graph.edges_of(resource.address):
         for address in graph.declared(edge.target):
@@ -153,14 +156,14 @@ def _roots_of_change(
     policy: Policy, change: Change, plan: Plan, graph: Graph
 ) -> Iterable[Sequence[_Roots]]:
     if not policy.kinds:
-        return [[]] if change.action is Action.NO_OP and policy.asks(CHANGE) else []
+        return []
     if kind_of(change.address) is not policy.kinds[0]:
         return [[]]
     return _roots_of(policy, _values_of(policy, change, plan.scope), change.resource, graph)
 
 
 def _change_values(change: Change) -> dict[str, Data]:
-    """What rules can ask of a change."""
+    """Return what rules can ask about a change."""
     return {
         "action": action_name(change.action),
         "address": str(change.address),
@@ -171,7 +174,7 @@ def _change_values(change: Change) -> dict[str, Data]:
 
 
 def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
-    """The values that a change leads to; those that are there of what is deleted."""
+    """Return the values after a change; before it, if the resource is deleted."""
     if change.resource is not None and change.action is not Action.DELETE:
         values = {**change.resource.values, **change.values}
         return _shown_values(policy, values, change.resource.form)
@@ -183,7 +186,7 @@ def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
 
 
 def _plan_values(plan: Plan) -> dict[str, Data]:
-    """What rules can ask of a plan; an amount that is unknown is null."""
+    """Return what rules can ask about a plan; an unknown amount is null."""
     costs = cost.of_plan(plan)
     actions = [change.action for change in plan.changes]
     summary = plan.summary
@@ -208,12 +211,12 @@ def _difference(old: float | None, new: float | None) -> float | None:
 
 
 def _by_both_names(kind: Kind, values: Mapping[str, Data]) -> _Roots:
-    """The values under both spellings of the kind's name."""
+    """Return the values under both spellings of the kind's name."""
     return {kind.name: values, kind.name.replace("-", "_"): values}
 
 
 def _shown_values(policy: Policy, values: Values, form: Form) -> dict[str, Data]:
-    """What a document says of what the policy asks, defaults included, as `show` spells it."""
+    """Return the document's values that the policy asks for, with defaults, spelt as by `show`."""
     fields: dict[Pointer, Data] = {}
     for field in policy.fields_read(form):
         value = values.get(field.at, field.default)
@@ -244,7 +247,7 @@ def _by_schema(policy: Policy, resource: Resource, address: str) -> Iterator[Dia
 
 
 def _finding(policy: Policy, resource: Resource, address: str) -> Diagnostic:
-    """At the last field that the rule names and the document says; else at the document."""
+    """Report at the last field that the rule names and the document sets; else at the document."""
     label = _label(policy, resource)
     return Diagnostic(policy.finding, policy.message, label, policy.hint, address=address)
 
@@ -258,7 +261,7 @@ def _label(policy: Policy, resource: Resource) -> Label:
 
 
 def _change_finding(policy: Policy, change: Change) -> Diagnostic:
-    """At the line that forces a replacement, or asks for the change; else at the policy."""
+    """Report at the line that forces a replacement, or asks for the change; else at the policy."""
     forcing = (change.label_of(field) for field in change.fields if field.forces_replacement)
     label = next((candidate for candidate in forcing if candidate is not None), None)
     if label is None and change.resource is not None:

@@ -2,12 +2,12 @@
 
     compute.tier != 'low_priority' || compute.max_instances >= `2`
 
-A rule holds where its value is true in JMESPath: neither false nor null, nor empty. A path that is
-not there is null, and null is neither less nor greater than anything. What a function cannot take
-is null, too. `glob(VALUE, PATTERN, ...)` is added to the functions of the language.
+A rule holds if its value is true in JMESPath: neither false nor null, nor empty. A missing path is
+null, which is neither less nor greater than anything. A function returns null for arguments that it
+cannot handle. `glob(VALUE, PATTERN, ...)` is added to JMESPath's functions.
 
-A rule costs no more than its length times the size of what it asks: what would make values grow
-(`join`, multi-selects, arrays that are walked through) is refused, and so are regular expressions.
+A rule costs at most its length times the size of its data: whatever makes values grow (`join`,
+multi-selects, walks through arrays) is refused, and so are regular expressions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ import jmespath
 from jmespath.exceptions import IncompleteExpressionError, JMESPathError, LexerError, ParseError
 from jmespath.functions import Functions, signature
 from jmespath.lexer import Lexer
+from jmespath.visitor import TreeInterpreter
 
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data, Pointer
@@ -31,7 +33,7 @@ Roots: TypeAlias = Mapping[str, Data]
 _Node: TypeAlias = Mapping[str, Any]
 
 _LONGEST = 2_000  # characters
-_DEEPEST = 100  # levels
+_DEEPEST = 100  # levels of nesting
 _CHAINS = ("subexpression", "index_expression")
 _STEPS = ("field", "index")
 _PROJECTIONS = ("projection", "value_projection", "filter_projection", "flatten")
@@ -39,12 +41,12 @@ _OPERATORS = ("comparator", "and_expression", "or_expression", "not_expression")
 _VALUES = ("literal", "function_expression", "current", "identity")
 _ALLOWED = frozenset((*_CHAINS, *_STEPS, *_PROJECTIONS, *_OPERATORS, *_VALUES))
 _NAMES = ("unquoted_identifier", "quoted_identifier")
-# Each of these makes a value that is larger than what it is given, or calls others.
+# Each of these returns more than it receives, or calls other functions.
 _REFUSED_FUNCTIONS = frozenset({"join", "merge", "to_array", "to_string"})
 
 
 class ExpressionError(Exception):
-    """The text is no rule; `start` and `end` say where, in characters."""
+    """The text is not a rule; `start` and `end` are the place, in characters."""
 
     def __init__(self, message: str, start: int, end: int) -> None:
         super().__init__(message)
@@ -53,7 +55,7 @@ class ExpressionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a rule names: the root, the way from there, and where it stands in the text."""
+    """A name in a rule: its root, the path from there, and its place in the text."""
 
     root: str
     at: Pointer
@@ -62,13 +64,13 @@ class Path:
 
 
 class _RuleFunctions(Functions):
-    """The functions of JMESPath that are bounded, and `glob`."""
+    """JMESPath's functions whose cost is bounded, and `glob`."""
 
     def call_function(self, function_name: str, resolved_args: Iterable[Any]) -> Any:
-        """What a function makes of its arguments; null where it cannot take them."""
+        """Call a function; null if it cannot handle the arguments."""
         try:
             return super().call_function(function_name, resolved_args)
-        except (JMESPathError, ArithmeticError, ValueError):  # too large, or no number
+        except (JMESPathError, ArithmeticError, ValueError):  # too large, or not a number
             return None
 
     @signature({"types": ["string"]}, {"types": ["string"], "variadic": True})
@@ -88,26 +90,26 @@ _FUNCTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A rule: whether it holds, and the paths that it names, in their order."""
+    """A rule: whether it holds, and the paths that it names, in order."""
 
     text: str
     paths: tuple[Path, ...]
     _search: Callable[..., Data]
 
     def holds(self, roots: Roots) -> bool:
-        """Whether the rule is true of what the roots stand for."""
+        """Whether the rule is true for the values of the roots."""
         try:
-            value = self._search(dict(roots), _OPTIONS)
+            value = self._search(dict(roots))
         except TypeError:  # a text compared with a number
             return False
         return value not in ("", [], {}, None) and value is not False
 
 
 def parse(text: str) -> Condition:
-    """The rule that a text spells.
+    """Parse a rule.
 
     Raises:
-        ExpressionError: it spells none.
+        ExpressionError: it is not a rule.
     """
     if len(text) > _LONGEST:
         message = f"the rule is longer than {_LONGEST:,} characters"
@@ -122,12 +124,14 @@ def parse(text: str) -> Condition:
     except RecursionError:
         raise _too_deep(text) from None
     reader = _Reader(text, iter(names))
-    return Condition(text, tuple(reader.paths(compiled.parsed)), compiled.search)
+    # as `compiled.search`, which makes an interpreter for each value
+    search = partial(TreeInterpreter(_OPTIONS).visit, compiled.parsed)
+    return Condition(text, tuple(reader.paths(compiled.parsed)), search)
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name in a rule: of a field or of a function."""
+    """A name in a rule: of a field or a function."""
 
     text: str
     start: int
@@ -135,7 +139,7 @@ class _Name:
 
 
 def _names(text: str) -> Iterator[_Name]:
-    """The names of fields and functions, in their order."""
+    """Return the names of fields and functions, in order."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an old spelling of texts, which is refused below
         tokens = list(Lexer().tokenize(text))
@@ -149,12 +153,12 @@ def _names(text: str) -> Iterator[_Name]:
 
 
 def _check_literal(text: str, start: int, end: int) -> None:
-    """Refuse what stands in backticks and is no JSON."""
+    """Refuse text in backticks that is not JSON."""
     written = text[start + 1 : end - 1].replace("\\`", "`")
     try:
         json.loads(written)
     except ValueError:
-        message = f"`{written}` is no JSON; write a text in single quotes"
+        message = f"`{written}` is not JSON; put texts in single quotes"
         raise ExpressionError(message, start, end) from None
 
 
@@ -162,13 +166,13 @@ def _syntax_error(text: str, error: ParseError) -> ExpressionError:
     if isinstance(error, LexerError):
         at = min(error.lexer_position, len(text) - 1)
         if text[at] in "\"'`":
-            return ExpressionError(f"the text that begins with {text[at]} has no end", at, at + 1)
+            return ExpressionError(f"the text after {text[at]} is not closed", at, at + 1)
         return ExpressionError(f"`{text[at]}` means nothing in a rule", at, at + 1)
     if isinstance(error, IncompleteExpressionError):
         end = len(text.rstrip())
         return ExpressionError("the rule ends too early", end, end + 1)
     at, word = error.lex_position, str(error.token_value)
-    backticks = "; write numbers in backticks" if word.lstrip("-").isdecimal() else ""
+    backticks = "; put numbers in backticks" if word.lstrip("-").isdecimal() else ""
     return ExpressionError(f"`{word}` cannot stand here{backticks}", at, at + max(len(word), 1))
 
 
@@ -178,9 +182,9 @@ def _too_deep(text: str) -> ExpressionError:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the paths of a parsed rule, and refuses what has no bound.
+    """Reads the paths of a parsed rule, and refuses unbounded constructs.
 
-    The parser forgets where a name stood; its nodes are visited in the order of the text, so that
+    The parser forgets the places of names; its nodes are visited in the order of the text, so that
     each takes the next name.
     """
 
@@ -188,7 +192,7 @@ class _Reader:
     names: Iterator[_Name]
 
     def paths(self, node: _Node, *, depth: int = 0, inner: bool = False) -> Iterator[Path]:
-        """The paths of a node that begin at a root; `inner` nodes begin at a part of a value."""
+        """Yield a node's paths that begin at a root; `inner` nodes begin inside a value."""
         if depth > _DEEPEST:
             raise _too_deep(self.text)
         kind = node["type"]
@@ -199,11 +203,14 @@ class _Reader:
         elif kind == "function_expression":
             yield from self._call(node, depth, inner=inner)
         elif kind in ("current", "identity") and not inner:
-            raise self._refused("a path begins with a kind, `change`, `plan` or `env`")
+            raise self._refused("a path must begin with a kind, `change`, `plan` or `env`")
         elif kind in _PROJECTIONS:
             base, *following = node["children"]
             yield from self.paths(base, depth=depth + 1, inner=inner)
-            for child in (*following[1:], *following[:1]):  # as in the text: a condition goes first
+            for child in (
+                *following[1:],
+                *following[:1],
+            ):  # in the order of the text
                 yield from self.paths(child, depth=depth + 1, inner=True)
         elif kind in _OPERATORS:
             for child in node["children"]:
@@ -212,7 +219,7 @@ class _Reader:
             raise self._refused("an array can only be compared, or searched by `contains`")
 
     def _chain(self, links: list[_Node], depth: int, *, inner: bool) -> Iterator[Path]:
-        """Those of `a.b[0].c`: one path as far as there are names and numbers."""
+        """Yield those of `a.b[0].c`: one path, as far as it has names and numbers."""
         if links[0]["type"] != "field":
             yield from self.paths(links.pop(0), depth=depth + 1, inner=inner)
             inner = True
@@ -234,7 +241,7 @@ class _Reader:
         expected = _FUNCTIONS.get(name.text)
         if expected is None:
             functions = ", ".join(sorted(_FUNCTIONS))
-            message = f"`{name.text}` is no function of rules; there are {functions}"
+            message = f"`{name.text}` is not a function of rules; use {functions}"
             raise ExpressionError(message, name.start, name.end)
         variadic = bool(expected and expected[-1].get("variadic"))
         if len(arguments) < len(expected) or (len(arguments) > len(expected) and not variadic):
@@ -248,7 +255,7 @@ class _Reader:
                 yield from self.paths(argument, depth=depth + 1, inner=inner)
 
     def _operand(self, node: _Node, depth: int, *, inner: bool) -> Iterator[Path]:
-        """Those of what is compared, which may be an array."""
+        """Yield the paths of an operand, which may be an array."""
         if node["type"] != "literal":
             yield from self.paths(node, depth=depth + 1, inner=inner)
 
@@ -257,7 +264,7 @@ class _Reader:
 
 
 def _links(node: _Node) -> Iterator[_Node]:
-    """The nodes of a chain, in their order."""
+    """Return the nodes of a chain, in order."""
     if node["type"] not in _CHAINS:
         yield node
         return

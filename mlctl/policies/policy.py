@@ -1,11 +1,11 @@
-"""Policies as their files say them: read, and checked before they check anything."""
+"""Read policies from files, and check them before they are used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,8 @@ EXPIRED_WAIVER = Rule("MLC702", "expired-waiver", Severity.WARNING)
 POLICY_RULES = (BROKEN_POLICY, EXPIRED_WAIVER)
 
 CHANGE, PLAN, ENVIRONMENT = "change", "plan", "env"  # `environment` is a kind
-COST, COST_FIELDS = "cost", ("until_done",)  # of a job, by the forecast of a plan
-# What a rule may ask of a change and of a plan.
+COST, COST_FIELDS = "cost", ("until_done",)  # of a job, from a plan's forecast
+# What a rule may ask about a change and about a plan.
 CHANGE_FIELDS = ("action", "address", "kind", "name", "fields")
 PLAN_COUNTS = ("create", "update", "replace", "delete", "add", "change", "destroy")
 PLAN_COSTS = ("monthly_floor", "monthly_ceiling", "monthly_floor_change", "monthly_ceiling_change")
@@ -40,14 +40,14 @@ _ACTIONS = {action: action.name.lower().replace("_", "-") for action in Action}
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """What may break a policy until a day, that day included."""
+    """What may break a policy, up to and including a day."""
 
     pattern: str
     until: date
     at: Label
 
     def covers(self, name: str, today: date) -> bool:
-        """Whether it counts for an address (or `plan`) today."""
+        """Whether it applies to an address (or `plan`) today."""
         return today <= self.until and fnmatchcase(name.casefold(), self.pattern.casefold())
 
 
@@ -68,26 +68,26 @@ class Policy:
 
     @cached_property
     def finding(self) -> Rule:
-        """What findings of it are filed under: its own name."""
+        """The rule under which its findings are reported, by its own name."""
         return Rule(
             self.name, self.name, self.severity, self.message, self.message, self.hint or ""
         )
 
     @cached_property
     def kinds(self) -> list[Kind]:
-        """The kinds that the rule names, in their order; of the first each resource is checked."""
+        """The kinds that the rule names, in order; resources of the first are checked."""
         paths = self.rule.paths if self.rule else ()
         return list(dict.fromkeys(kind for kind in map(_kind, paths) if kind is not None))
 
     @cached_property
     def met_by(self) -> Predicate | None:
-        """Whether a document surely meets the schema; None where only the library can tell."""
+        """The check whether a document certainly meets the schema; None if it needs the library."""
         from mlctl.schema import simple  # noqa: PLC0415  # most policies are rules
 
         return simple.predicate(self.schema)
 
     def fields_read(self, form: Form) -> list[Field]:
-        """The fields of a form that the rule may ask for, by their names or with the whole."""
+        """Return the fields of a form that the rule may ask for, alone or as part of a whole."""
         if id(form) not in self._fields_of_forms:
             names = self._names_read
             self._fields_of_forms[id(form)] = [
@@ -106,12 +106,12 @@ class Policy:
         return frozenset(str(path.at[0]) if path.at else _WHOLE for path in paths if _kind(path))
 
     def asks(self, root: str) -> bool:
-        """Whether the rule names something of a root."""
+        """Whether the rule names something under a root."""
         return self.rule is not None and any(path.root == root for path in self.rule.paths)
 
     @property
     def needs_plan(self) -> bool:
-        """Whether only a plan can tell."""
+        """Whether it can only be checked on a plan."""
         return self.asks(CHANGE) or self.asks(PLAN) or self.asks(COST)
 
     def waived(self, name: str, today: date) -> bool:
@@ -120,12 +120,12 @@ class Policy:
 
 
 def action_name(action: Action) -> str:
-    """How rules spell an action: `create`, `update`, `replace`, `delete`, `no-op`."""
+    """Return how rules spell an action: `create`, `update`, `replace`, `delete`, `no-op`."""
     return _ACTIONS[action]
 
 
 def read(paths: Iterable[Path], report: Report) -> list[Policy]:
-    """The policies of files; what is wrong with them goes to the report."""
+    """Read the policies of files; errors in them go to the report."""
     policies: list[Policy] = []
     for path in paths:
         for document in source.read(path, report):
@@ -139,22 +139,20 @@ def read(paths: Iterable[Path], report: Report) -> list[Policy]:
         if earlier is not policy:
             related = (earlier.document.label((*earlier.at, "name"), "the other one"),)
             label = policy.document.label((*policy.at, "name"))
-            message = f"there are two policies `{policy.name}`"
-            report.add(Diagnostic(BROKEN_POLICY, message, label, "give one another name", related))
+            message = f"two policies have the name `{policy.name}`"
+            report.add(Diagnostic(BROKEN_POLICY, message, label, "rename one of them", related))
     return policies
 
 
 def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
-    """MLC702: the waivers that count no longer."""
+    """MLC702: the waivers that have ended."""
     for policy in policies:
         for waiver in policy.waivers:
             if waiver.until < today:
                 message = (
                     f"the waiver of `{policy.name}` for `{waiver.pattern}` ended on {waiver.until}"
                 )
-                yield Diagnostic(
-                    EXPIRED_WAIVER, message, waiver.at, "remove it, or agree on another day"
-                )
+                yield Diagnostic(EXPIRED_WAIVER, message, waiver.at, "remove it, or extend it")
 
 
 def _policies(document: Document, report: Report) -> Iterator[Policy]:
@@ -180,7 +178,7 @@ def _policy(
     if len(report) > errors:
         return None
     message = body.get("message") or (
-        f"it must hold that {' '.join(body['rule'].split())}"
+        f"this must be true: {' '.join(body['rule'].split())}"
         if rule
         else f"it does not meet the schema of `{body['name']}`"
     )
@@ -208,11 +206,11 @@ def _rule(document: Document, at: Pointer, text: str, report: Report) -> Conditi
         report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
         return None
     for path in rule.paths:
-        finding = _wrong(path, place(document, at, text, path.start, path.end))
+        finding = _wrong(path, partial(place, document, at, text, path.start, path.end))
         if finding is not None:
             report.add(finding)
     if not rule.paths:
-        message = "the rule asks nothing of any resource, change or plan"
+        message = "the rule does not name any resource, change or plan"
         report.add(Diagnostic(BROKEN_POLICY, message, document.label(at), _LANGUAGE))
     return rule
 
@@ -224,7 +222,7 @@ _JSON_WORDS = ("true", "false", "null")
 
 
 def place(document: Document, at: Pointer, text: str, start: int, end: int) -> Label:
-    """A part of a text at its place; the whole text where it is not written in one line."""
+    """Return the place of a part of a text; of the whole if it is not on one line."""
     label = document.label(at)
     span = label.span
     line = span.source.lines[span.line] if span.line < len(span.source.lines) else ""
@@ -236,7 +234,7 @@ def place(document: Document, at: Pointer, text: str, start: int, end: int) -> L
 
 
 def kind_named(name: str) -> Kind | None:
-    """The kind of a name in a rule, which may have `_` for `-`."""
+    """Return the kind of a name in a rule, which may have `_` for `-`."""
     return KINDS.get(name) or KINDS.get(name.replace("_", "-"))
 
 
@@ -244,21 +242,21 @@ def _kind(path: RulePath) -> Kind | None:
     return kind_named(path.root)
 
 
-def _wrong(path: RulePath, label: Label) -> Diagnostic | None:
-    """What is wrong with a path of a rule: a root or a field that there is not."""
+def _wrong(path: RulePath, label: Callable[[], Label]) -> Diagnostic | None:
+    """Report a path of a rule whose root or field does not exist."""
     kind = _kind(path)
     if kind is not None:
         forms = kind.forms
         if not path.at or any(_knows(form, path.at) for form in forms):
             return None
         first = sorted({str(field.at[0]) for form in forms for field in form.fields})
-        return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
+        return _unknown(label(), f"field of {kind.name}", ".".join(map(str, path.at)), first)
     parts = _PARTS.get(path.root)
     if parts is None:
-        return _unknown_root(label, path)
+        return _unknown_root(label(), path)
     if (len(path.at) == 1 and path.at[0] in parts) or (not path.at and not parts):
         return None
-    return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
+    return _unknown(label(), f"part of `{path.root}`", ".".join(map(str, path.at)), list(parts))
 
 
 _PARTS: Mapping[str, tuple[str, ...]] = {
@@ -270,18 +268,18 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def _unknown_root(label: Label, path: RulePath) -> Diagnostic:
-    """Names no kind; often it is a text or a word that is written as in other languages."""
+    """Report an unknown root, often a text or word written as in other languages."""
     if path.root in _JSON_WORDS:
-        hint = f"write the value as {path.root} between backticks"
+        hint = f"put {path.root} between backticks"
     elif path.end - path.start > len(path.root) + sum(len(str(step)) + 1 for step in path.at):
-        hint = "what stands in double quotes is a name; write a text in single quotes"
+        hint = "double quotes are for names; put texts in single quotes"
     else:
         return _unknown(label, "kind", path.root, [*KINDS, *_PARTS])
-    return Diagnostic(BROKEN_POLICY, f"`{path.root}` is no kind", label, hint)
+    return Diagnostic(BROKEN_POLICY, f"`{path.root}` is not a kind", label, hint)
 
 
 def _knows(form: Form, at: Pointer) -> bool:
-    """Whether a form has a field at a pointer, above it or below it."""
+    """Whether a form has a field at, above or below a pointer."""
     return any(
         field.at[: len(at)] == at or at[: len(field.at)] == field.at
         for field in (*form.fields, *form.aliases)
@@ -291,7 +289,7 @@ def _knows(form: Form, at: Pointer) -> bool:
 def _unknown(label: Label, noun: str, name: str, names: list[str]) -> Diagnostic:
     near = nearest(name, names)
     hint = f"did you mean `{near}`?" if near else f"one of {', '.join(names[:12])}"
-    return Diagnostic(BROKEN_POLICY, f"`{name}` is no {noun}", label, hint)
+    return Diagnostic(BROKEN_POLICY, f"`{name}` is not a {noun}", label, hint)
 
 
 def _broken_schema(
@@ -314,7 +312,7 @@ def _waivers(
         try:
             last_day = date.fromisoformat(body["until"])
         except ValueError:
-            message = f"`{body['until']}` is no day"
+            message = f"`{body['until']}` is not a date"
             report.add(Diagnostic(BROKEN_POLICY, message, label, "write it as 2027-01-31"))
         else:
             yield Waiver(body["address"], last_day, label)

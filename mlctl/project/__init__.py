@@ -1,1 +1,1 @@
-"""A project: what `mlctl.yml` says, and documents loaded and planned as it says."""
+"""A project: `mlctl.yml`, and documents loaded and planned as it says."""

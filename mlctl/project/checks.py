@@ -1,4 +1,4 @@
-"""What is wrong with a `mlctl.yml` beyond its schema: names of what there is not."""
+"""Check a `mlctl.yml` beyond its schema: that what it names exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from mlctl.pointer import Data, Pointer
 from mlctl.policies.policy import read
 from mlctl.project.file import ALL, ENVIRONMENTS, Project, ProjectError
 from mlctl.project.plugins import Plugins
-from mlctl.project.rules import unknown_rule
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
@@ -24,7 +23,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 
 def findings(document: Document) -> Iterator[Diagnostic]:
-    """Rules to ignore, kinds to protect and files that there are not."""
+    """Report rules, kinds and files that do not exist."""
     yield from _wrong_environments(document)
     yield from _unknown_rules(document)
     yield from _unknown_kinds(document)
@@ -34,17 +33,17 @@ def findings(document: Document) -> Iterator[Diagnostic]:
 
 
 def _wrong_environments(document: Document) -> Iterator[Diagnostic]:
-    """Names of environments that `--env` would take for something else."""
+    """Report names of environments that `--env` would misread."""
     for name in document.data.get(ENVIRONMENTS, {}):
         if name == ALL or not _NAME.fullmatch(name):
-            message = f"`{name}` is no name of an environment"
-            hint = f"letters, digits, `_`, `.` and `-`; `--env {ALL}` means each of them"
+            message = f"`{name}` is not a valid name of an environment"
+            hint = f"use letters, digits, `_`, `.` and `-`; `--env {ALL}` means every environment"
             label = document.label((ENVIRONMENTS, name), key=True)
             yield Diagnostic(VALUE_NOT_ALLOWED, message, label, hint)
 
 
 def _wrong_moves(document: Document) -> Iterator[Diagnostic]:
-    """Moves that are from or to no address, or to another kind or parent."""
+    """Report moves without addresses, or to another kind or parent."""
     for at, number, entry in _items(document, "moved"):
         label = document.label((*at, number))
         try:
@@ -54,24 +53,29 @@ def _wrong_moves(document: Document) -> Iterator[Diagnostic]:
             continue
         if (old.kind, old.parent) != (new.kind, new.parent) or old == new:
             message = f"{old} cannot have moved to {new}"
-            hint = "only the name may be another one"
+            hint = "only the name may change"
             yield Diagnostic(VALUE_NOT_ALLOWED, message, label, hint)
 
 
 def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
-    unknown = {code: unknown_rule(code) for _, _, code in _items(document, "ignore")}
+    items = [*_items(document, "ignore")]
+    if not items:
+        return
+    from mlctl.project.rules import unknown_rule
+
+    unknown = {code: unknown_rule(code) for _, _, code in items}
     own_rules = _own_rules(document) if any(unknown.values()) else None
-    for at, number, code in _items(document, "ignore"):
+    for at, number, code in items:
         hint = unknown[code]
         if hint is not None and own_rules is not None and code not in own_rules:
             near = nearest(code, own_rules)
             label = document.label((*at, number))
             suggestion = f"did you mean `{near}`?" if near else hint
-            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, suggestion)
+            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is not a rule", label, suggestion)
 
 
 def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
-    """The items of a list, of the project itself and of its environments."""
+    """Yield the items of a list, of the project and of its environments."""
     lists: dict[Pointer, Data] = {(key,): document.data.get(key, ())}
     for name, environment in document.data.get(ENVIRONMENTS, {}).items():
         lists[ENVIRONMENTS, name, key] = environment.get(key, ())
@@ -81,9 +85,9 @@ def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
 
 
 def _own_rules(document: Document) -> set[str] | None:
-    """The names of the project's policies, and the rules of its plug-ins by code and name.
+    """Return the names of the project's policies and of its plug-ins' rules.
 
-    None where a plug-in cannot be used, which is an error where its rules count.
+    None if a plug-in cannot be used, which is an error if its rules matter.
     """
     names = [name for _, _, name in _items(document, "plugins")]
     try:
@@ -96,7 +100,7 @@ def _own_rules(document: Document) -> set[str] | None:
 
 
 def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
-    """Patterns of addresses that cover no kind: they would protect nothing."""
+    """Report patterns of addresses that match no kind: they would protect nothing."""
     for at, number, pattern in _items(document, "protect"):
         kind = pattern.partition("/")[0].casefold()
         if "/" not in pattern or not any(fnmatchcase(name, kind) for name in KINDS):
@@ -106,12 +110,12 @@ def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
                 if near
                 else f"write KIND/NAME; kinds: {', '.join(KINDS)}"
             )
-            message = f"`{pattern}` is no address, and no pattern of one"
+            message = f"`{pattern}` is neither an address nor a pattern of one"
             yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label((*at, number)), hint)
 
 
 def _unusable_prices(document: Document) -> Iterator[Diagnostic]:
-    """The price lists of the project and of its environments that are none."""
+    """Report price lists that cannot be used."""
     environments = document.data.get(ENVIRONMENTS, {})
     places: dict[Pointer, Data] = {("prices",): document.data.get("prices")}
     places |= {
@@ -126,7 +130,7 @@ def _unusable_prices(document: Document) -> Iterator[Diagnostic]:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             message = f"`{name}` cannot be used as a price list: {why}"
-            hint = "write one like that of `mlctl catalog show`"
+            hint = "write one in the format of `mlctl catalog show`"
             yield Diagnostic(UNREADABLE, message, document.label(at), hint)
 
 

@@ -1,4 +1,4 @@
-"""`mlctl.yml`: what a project says of all files in its folder."""
+"""`mlctl.yml`: the settings of all files in its folder."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from mlctl.planning.ownership.owner import Ownership
 
 ENVIRONMENTS = "environments"
-ALL = "all"  # of `--env`: each of them, so that none is called so
+ALL = "all"  # of `--env`: every environment, so none can have this name
 _LONGEST_LIST = 1 << 24  # bytes of a price list
 
 
 class ProjectError(Exception):
-    """`mlctl.yml`, or a file that goes with it, cannot be used; `report` has the findings.
+    """`mlctl.yml`, or a file that it names, cannot be used; `report` has the findings.
 
     `file` is the one that cannot be used, unless a finding says where it is.
     """
@@ -44,10 +44,10 @@ class UnknownEnvironment(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What the file says, by its keys, and the file itself where there is one.
+    """The file's content by key, and the file itself if there is one.
 
-    Of the project in one of its `environments`, `chosen` is what that one says, and `values` are
-    the file's with these laid over them.
+    In one of its `environments`, `chosen` is that environment's content, and `values` are the
+    file's with it laid over them.
     """
 
     values: Mapping[str, Data] = field(default_factory=dict)
@@ -57,14 +57,14 @@ class Project:
 
     @property
     def environments(self) -> list[str]:
-        """The names of the environments that the file describes."""
+        """The names of the environments in the file."""
         return list(self.values.get(ENVIRONMENTS, {}))
 
     def within(self, environment: str) -> Project:
-        """The project in one of its environments.
+        """Return the project in one of its environments.
 
         Raises:
-            UnknownEnvironment: it has none of this name; says which there are.
+            UnknownEnvironment: it does not exist; the message lists those that do.
         """
         if environment not in self.environments:
             near = nearest(environment, self.environments)
@@ -78,7 +78,7 @@ class Project:
         return replace(self, values=values, chosen=chosen, environment=environment)
 
     def text(self, key: str) -> str | None:
-        """A value that is text; None where the file does not say it."""
+        """Return a value that is text; None if the file does not set it."""
         value = self.values.get(key)
         return str(value) if value else None
 
@@ -88,7 +88,7 @@ class Project:
         return frozenset(self.values.get("ignore", ()))
 
     def ownership(self, *, tagged: bool = True) -> Ownership:
-        """Whose what is made is, and what is protected; without tags unless it is `tagged`."""
+        """Return the project's ownership and protections; without tags unless it is `tagged`."""
         from mlctl.planning.ownership.owner import Ownership, Protected
 
         protected = (
@@ -99,7 +99,7 @@ class Project:
         return Ownership(self.text("project"), tagged, tuple(protected))
 
     def _label(self, key: str, number: int) -> Label | None:
-        """The place of an item of a list, which an environment may have gone on with."""
+        """Return the place of an item of a list, which an environment may have extended."""
         if self.document is None:
             return None
         count = len(self.document.data.get(key, ()))
@@ -109,7 +109,7 @@ class Project:
 
     @property
     def moved(self) -> dict[Address, Address]:
-        """The old and the new address of what has got another name."""
+        """The old and the new address of renamed resources."""
         entries = self.values.get("moved", ())
         return {Address.parse(entry["from"]): Address.parse(entry["to"]) for entry in entries}
 
@@ -120,11 +120,11 @@ class Project:
         return [folder / name for name in self.values.get("policies", ())]
 
     def price_list(self) -> PriceList | None:
-        """What nodes cost by the project's own list; None where it names none.
+        """Read the project's own price list; None if it names none.
 
         Raises:
             OSError: the file cannot be read.
-            PriceListError: it is no price list.
+            PriceListError: it is not a price list.
         """
         name = self.text("prices")
         if name is None:
@@ -136,20 +136,20 @@ class Project:
 
     @property
     def plugins(self) -> list[tuple[str, Label | None]]:
-        """The names of plug-ins whose rules and policies count, and where they first stand."""
+        """The names of plug-ins whose rules and policies apply, and their first places."""
         names = self.values.get("plugins", ())
         return [(name, self._label("plugins", names.index(name))) for name in dict.fromkeys(names)]
 
     @property
     def variables(self) -> Mapping[str, Data]:
-        """The variables, with their values; None for one that has none."""
+        """The variables and their values; None for one without a value."""
         return self.values.get("variables") or {}
 
     def overlays(self, files: Files = ON_DISK) -> Overlays | None:
-        """What the environment says otherwise of resources; None where none says anything.
+        """Return what the environment changes in resources; None if nothing.
 
         Raises:
-            ProjectError: one of its files cannot be read, or is no overlay.
+            ProjectError: one of its files cannot be read, or is not an overlay.
         """
         if not self._overlay_files:
             return None
@@ -160,22 +160,22 @@ class Project:
 
     @property
     def overlay_folders(self) -> list[str]:
-        """Where the overlays of all environments lie."""
+        """Return the folders of the overlays of all environments."""
         return [str(folder) for folder in {file.parent for file in self._overlay_files}]
 
     def every_overlay(self) -> tuple[Document, ...]:
-        """The overlays of all environments.
+        """Return the overlays of all environments.
 
         Raises:
-            ProjectError: one of their files cannot be read, or is no overlay.
+            ProjectError: one of their files cannot be read, or is not an overlay.
         """
         return _overlays(self._overlay_files)
 
     @property
     def _overlay_files(self) -> list[Path]:
         names = [*self.values.get("overlays", ())]
-        for one in self.values.get(ENVIRONMENTS, {}).values():
-            names += (one or {}).get("overlays", ())
+        for environment in self.values.get(ENVIRONMENTS, {}).values():
+            names += (environment or {}).get("overlays", ())
         return self._below(dict.fromkeys(names))
 
     def _below(self, names: Iterable[str]) -> list[Path]:
@@ -197,7 +197,7 @@ def _overlays(paths: Iterable[Path], files: Files = ON_DISK) -> tuple[Document, 
 
 
 def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
-    """`top` over `base`: mappings are merged, lists go on, anything else is replaced."""
+    """Lay `top` over `base`: mappings are merged, lists are extended, the rest is replaced."""
     merged = dict(base)
     for key, value in top.items():
         below = merged.get(key)

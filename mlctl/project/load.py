@@ -1,4 +1,4 @@
-"""What every command reads: `mlctl.yml`, variables, and a loader of documents as both say."""
+"""Load what every command needs: `mlctl.yml`, variables, and a loader of documents."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _WRITE = "write `project: NAME` in it, or remove it"
 
 
 class VariableError(ValueError):
-    """A variable is given that the project does not declare."""
+    """A variable is set that the project does not declare."""
 
 
 def load_project(path: Path) -> Project:
-    """What a `mlctl.yml` says; nothing where there is none.
+    """Load a `mlctl.yml`; an empty project if there is none.
 
     Raises:
-        ProjectError: it cannot be read, or says what its schema does not know.
+        ProjectError: it cannot be read, or does not match its schema.
     """
     if not os.path.lexists(path):
         return Project()
@@ -47,7 +47,7 @@ def load_project(path: Path) -> Project:
         raise ProjectError(report)
     documents = source.read(path, report, explicit=False)
     if not documents and not report.failed:
-        report.add(Diagnostic(EMPTY, f"`{path}` says nothing", None, _WRITE))
+        report.add(Diagnostic(EMPTY, f"`{path}` is empty", None, _WRITE))
     for document in documents:
         report.extend(schema.check(document, schema.load(_SCHEMA)))
     if documents and not report.failed:
@@ -71,24 +71,24 @@ def loader(
     files: Files = ON_DISK,
     **settings: Any,
 ) -> Loader:
-    """A loader of documents as the project has them; `settings` are further ones of `Loader`.
+    """Return a loader of the project's documents; `settings` are passed to `Loader`.
 
-    The `policies` are read only where the project has some.
+    The `policies` are only read if the project has some.
 
     Raises:
         ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
     """
     settings["overlays"] = project.overlays(files)
-    if project.policies or project.plugins:  # else their modules are not even imported
+    if project.policies or project.plugins:  # otherwise their modules are not even imported
         settings["policies"] = policies().of_files
     return Loader(report, today, kind, variables=variables, files=files, **settings)
 
 
 def policies_of(project: Project, today: date) -> Policies:
-    """The project's own rules.
+    """Return the project's own rules.
 
     Raises:
-        ProjectError: a file of them cannot be used.
+        ProjectError: one of their files cannot be used.
     """
     from mlctl.project.policies import Policies
 
@@ -103,12 +103,12 @@ def variables(
     *,
     secrets: Secrets,
 ) -> Variables:
-    """The variables of a run; `environment` are those of the process.
+    """Return the variables of a run; `environment` are the process's.
 
-    `secrets` gets to know all that are met in the files of the run.
+    Secrets in the files of the run are added to `secrets`.
 
     Raises:
-        VariableError: one is given that `mlctl.yml` does not declare.
+        VariableError: one is set that `mlctl.yml` does not declare.
         ProjectError: a file of variables cannot be read.
     """
     values = dict(project.variables)
@@ -124,14 +124,14 @@ def variables(
 
 
 def _unchosen(project: Project) -> Unchosen | None:
-    """The environments of a project, where they give variables and none is chosen."""
+    """Return the environments of a project, if they set variables and none is chosen."""
     environments = project.values.get(ENVIRONMENTS) or {}
-    given = [(values or {}).get("variables") or {} for values in environments.values()]
-    if project.environment is not None or project.document is None or not any(given):
+    declared = [(values or {}).get("variables") or {} for values in environments.values()]
+    if project.environment is not None or project.document is None or not any(declared):
         return None
     label = project.document.label((ENVIRONMENTS,), key=True)
     return Unchosen(
-        tuple(environments), frozenset(name for names in given for name in names), label
+        tuple(environments), frozenset(name for names in declared for name in names), label
     )
 
 
@@ -144,7 +144,7 @@ def _of_file(path: str) -> dict[str, Data]:
 
 
 def _check(names: Iterable[str], declared: list[str]) -> None:
-    """Refuse what `mlctl.yml` does not declare; without `variables:` it declares nothing."""
+    """Refuse variables that `mlctl.yml` does not declare."""
     for name in names if declared else ():
         if name not in declared:
             near = nearest(name, declared)
@@ -153,7 +153,7 @@ def _check(names: Iterable[str], declared: list[str]) -> None:
 
 
 def _second(document: Document) -> Diagnostic:
-    message = "mlctl.yml is one document, and this is another one"
+    message = "mlctl.yml must be one document, but this is a second one"
     from mlctl.schema.rules import VALUE_NOT_ALLOWED
 
-    return Diagnostic(VALUE_NOT_ALLOWED, message, document.label(), "take out the `---` above it")
+    return Diagnostic(VALUE_NOT_ALLOWED, message, document.label(), "remove the `---` above it")

@@ -1,4 +1,4 @@
-"""Which `mlctl.yml` is meant: the nearest at or above what a command is about."""
+"""Find the `mlctl.yml` of a command: the nearest at or above its files."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
 # ruff: noqa: PTH100, PTH109, PTH112, PTH116, PTH117, PTH118, PTH120
 
@@ -17,13 +17,13 @@ class SeveralProjects(Exception):
 
 
 def project_file(paths: Iterable[str | Path]) -> Path | None:
-    """The `mlctl.yml` of files and folders: the nearest at or above each, and those in a folder.
+    """Find the `mlctl.yml` of files and folders: the nearest at or above each, or in a folder.
 
-    It is looked for up to the root of the git checkout; outside of one, up to a folder that
-    everybody may write to, where it may be anybody's.
+    The search goes up to the root of the git checkout; outside of one, it stops below folders that
+    everybody can write to, whose file may be anybody's.
 
     Raises:
-        SeveralProjects: the paths have several; names two of them.
+        SeveralProjects: the paths have several; the message names two.
     """
     projects: dict[str, str] = {}
     for path in paths:
@@ -32,18 +32,18 @@ def project_file(paths: Iterable[str | Path]) -> Path | None:
     if len(projects) > 1:
         first, second, *_ = (os.path.normpath(project) for project in projects.values())
         raise SeveralProjects(
-            f"`{first}` and `{second}` are two projects, and a command is about one:"
+            f"`{first}` and `{second}` are two projects, but a command needs one:"
             " name the folder of one of them"
         )
     return next((Path(os.path.normpath(project)) for project in projects.values()), None)
 
 
 def nearest(folder: str) -> str | None:
-    """The nearest `mlctl.yml` at or above a folder; relative where the folder is."""
+    """Find the nearest `mlctl.yml` at or above a folder; relative if the folder is."""
     try:
         start = os.path.abspath(folder)
         now = os.getcwd()
-    except OSError:  # the current folder is gone
+    except OSError:  # the current folder no longer exists
         return None
     files = (os.path.join(place, PROJECT_FILE) for place in _up(start, now))
     file = next((file for file in files if os.path.lexists(file)), None)
@@ -61,7 +61,7 @@ def _projects_of(path: str) -> Iterator[str]:
 
 
 def _up(start: str, now: str) -> Iterator[str]:
-    """A folder and those above it that may have its `mlctl.yml`, seen from the current folder."""
+    """Yield a folder and those above it that may have its `mlctl.yml`, as seen from here."""
     every = [start]
     while (above := os.path.dirname(every[-1])) != every[-1]:
         every.append(above)
@@ -75,7 +75,7 @@ def _up(start: str, now: str) -> Iterator[str]:
 
 
 def _is_open(folder: str) -> bool:
-    """Whether everybody may write to a folder."""
+    """Whether everybody can write to a folder."""
     try:
         return bool(os.stat(folder).st_mode & stat.S_IWOTH)
     except OSError:

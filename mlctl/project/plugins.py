@@ -1,4 +1,4 @@
-"""The plug-ins that `mlctl.yml` names: rules and policies that other packages bring."""
+"""The plug-ins that `mlctl.yml` names: rules and policies from other packages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mlctl.schema.text import nearest
 
 BROKEN_PLUGIN = Rule("MLC703", "broken-plugin", Severity.ERROR)
 PLUGIN_RULES = (BROKEN_PLUGIN,)
-_HINT = "upgrade the package, or take the name out of `plugins:`"
-_OWN = "MLC"  # codes that begin so are mlctl's
+_HINT = "upgrade the package, or remove the name from `plugins:`"
+_OWN = "MLC"  # mlctl's own codes begin so
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class RuleSet:
     at: Label | None
 
     def check(self, graph: Graph, today: date) -> Iterator[Diagnostic]:
-        """What its rules find; MLC703 where it fails."""
+        """Yield the findings of its rules; MLC703 if it fails."""
         try:
             for finding in self.plugin.value.check(graph, today):
                 yield self._of_its_own(finding)
@@ -41,7 +41,7 @@ class RuleSet:
 
     def _of_its_own(self, finding: object) -> Diagnostic:
         if not isinstance(finding, Diagnostic):
-            raise self.plugin.broken(f"finds {finding!r}, which is no Diagnostic")
+            raise self.plugin.broken(f"finds {finding!r}, which is not a Diagnostic")
         if finding.rule not in self.rules:
             raise self.plugin.broken(f"finds {finding.rule.code}, which is not among its `RULES`")
         return finding
@@ -49,14 +49,14 @@ class RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """The rules and the files of policies of all plug-ins of a project."""
+    """The rules and policy files of all plug-ins of a project."""
 
     rule_sets: tuple[RuleSet, ...] = ()
     policies: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, project: Project) -> Plugins:
-        """Those that the project names.
+        """Load the plug-ins that the project names.
 
         Raises:
             ProjectError: one is not installed, or cannot be used.
@@ -81,52 +81,44 @@ class Plugins:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of all of them."""
+        """Return the rules of all of them."""
         return tuple(rule for rule_set in self.rule_sets for rule in rule_set.rules)
 
     def check(self, graph: Graph, today: date) -> Iterable[Diagnostic]:
-        """What their rules find in the declared resources."""
+        """Yield the findings of their rules on the declared resources."""
         for rule_set in self.rule_sets:
             yield from rule_set.check(graph, today)
 
 
 def _rules(plugin: Plugin) -> tuple[Rule, ...]:
-    """The rules that a plug-in says it has.
-
-    Raises:
-        BrokenPlugin: it has none, or one with a code of mlctl.
-    """
+    """Return a plug-in's rules."""
     rules = getattr(plugin.value, "RULES", None)
     if not isinstance(rules, tuple | list) or not callable(getattr(plugin.value, "check", None)):
         raise plugin.broken("has no `RULES` with a `check(graph, today)`")
     for rule in rules:
         if not isinstance(rule, Rule):
-            raise plugin.broken(f"has {rule!r} among its `RULES`, which is no Rule")
+            raise plugin.broken(f"has {rule!r} among its `RULES`, which is not a Rule")
         if rule.code.startswith(_OWN):
             raise plugin.broken(f"has a rule {rule.code}: codes that begin with {_OWN} are mlctl's")
     return tuple(rules)
 
 
 def _files(plugin: Plugin) -> list[Path]:
-    """The files of policies that a plug-in brings.
-
-    Raises:
-        BrokenPlugin: it names none, or one that is not there.
-    """
+    """Return a plug-in's policy files."""
     value = plugin.value
     listed = list(value) if isinstance(value, tuple | list) else [value]
     if not listed or not all(isinstance(item, str | Path) for item in listed):
-        raise plugin.broken("names no file of policies: a path, or a list of them")
+        raise plugin.broken("must name policy files: a path, or a list of them")
     paths = [Path(item) for item in listed]
     for path in paths:
         if not path.is_file():
-            raise plugin.broken(f"names the missing file {path}")
+            raise plugin.broken(f"names the file {path}, which does not exist")
     return paths
 
 
 def _absent(name: str, at: Label | None) -> Diagnostic:
     names = sorted({*plugins.names(plugins.RULES), *plugins.names(plugins.POLICIES)})
     near = nearest(name, names)
-    choices = f"there is {', '.join(names)}" if names else "install the package that brings it"
+    choices = f"there is {', '.join(names)}" if names else "install the package that provides it"
     hint = f"did you mean `{near}`?" if near else choices
-    return Diagnostic(BROKEN_PLUGIN, f"no installed package brings a plug-in `{name}`", at, hint)
+    return Diagnostic(BROKEN_PLUGIN, f"no installed package provides a plug-in `{name}`", at, hint)

@@ -1,4 +1,4 @@
-"""The project's own policies, and plug-ins, in the commands that check files and plans."""
+"""Check files and plans with the project's policies and plug-ins."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Policies:
 
     @classmethod
     def of(cls, project: Project, today: date) -> Policies:
-        """What the files and the plug-ins say that `mlctl.yml` names.
+        """Read the policy files and plug-ins that `mlctl.yml` names.
 
         Raises:
-            ProjectError: one of them cannot be read or used, or holds what is no policy.
+            ProjectError: one of them cannot be read or used, or has something that is not a policy.
         """
         report, plugins = Report(), Plugins.of(project)
         policies = read([*project.policies, *plugins.policies], report)
@@ -40,23 +40,23 @@ class Policies:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that plug-ins bring."""
+        """Return the rules of plug-ins."""
         return self.plugins.rules
 
     def of_files(self, graph: Graph) -> Iterable[Diagnostic]:
-        """What of the declared resources breaks them, and which waivers have ended."""
+        """Yield the declared resources that break policies, and the waivers that have ended."""
         yield from self.plugins.check(graph, self.today)
         yield from expired(self.known, self.today)
         yield from check.check_files(self.known, graph, self.today, self.environment)
 
     def of_forecast(self, forecast: Mapping[str, Any]) -> list[Diagnostic]:
-        """What of the forecast of a plan breaks them."""
+        """Return what in a plan's forecast breaks policies."""
         return [*check.check_forecast(self.known, forecast, self.today, self.environment)]
 
     def over(self, plan: Plan, graph: Graph, report: Report) -> Plan:
-        """The plan, with what of it breaks them among its refusals and warnings.
+        """Return the plan with broken policies among its refusals and warnings.
 
-        What `report` leaves out is left out here, too.
+        What `report` ignores is left out.
         """
         findings = Report(report.ignore, report.select)
         findings.extend(check.check_plan(self.known, plan, graph, self.today, self.environment))

@@ -20,7 +20,7 @@ from mlctl.schema.rules import SCHEMA_RULES
 from mlctl.schema.text import nearest
 from mlctl.source.rules import SOURCE_RULES
 
-RETIREMENT = Rule("MLC361", "retirement", Severity.WARNING)  # of `mlctl retirements` alone
+RETIREMENT = Rule("MLC361", "retirement", Severity.WARNING)  # only of `mlctl retirements`
 _LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND, UNSET_VARIABLE, UNKNOWN_OVERLAY, SECOND_DOCUMENT)
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
@@ -35,7 +35,7 @@ ALL_RULES: tuple[Rule, ...] = tuple(
 
 
 def unknown_rule(code: str) -> str | None:
-    """What is wrong with a code, a name or the beginning of a code; None where a rule has it."""
+    """Explain what is wrong with a code, name or prefix; None if it matches a rule."""
     if any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
         return None
     near = nearest(code, [word for rule in ALL_RULES for word in (rule.code, rule.name)])

@@ -1,1 +1,1 @@
-"""The user's own code on simulated nodes that are lost: real processes, virtual time."""
+"""Run the user's own code on simulated nodes that are lost: real processes, virtual time."""

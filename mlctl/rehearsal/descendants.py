@@ -1,8 +1,7 @@
-"""The processes that a rehearsal has begun, and all that those have begun: found, and ended.
+"""Find and end all processes that a rehearsal has started, directly or indirectly.
 
-A process may leave its group and its session and empty its environment. What it cannot change on
-Linux is from whom it descends: workers adopt the orphans below them, and the rehearsal those of
-workers that are gone.
+A process may leave its group and session and empty its environment. On Linux it cannot change its
+ancestry: workers adopt the orphans below them, and the rehearsal those of dead workers.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from pathlib import Path
 
 from mlctl.rehearsal.worker.node import adopt_orphans, kill_all, running_below
 
-MARK = "MLCTL_REHEARSAL"  # the variable by which processes are known whose ancestors are gone
+MARK = "MLCTL_REHEARSAL"  # the variable that marks processes whose ancestors have ended
 
 
 def end_tree(pid: int) -> None:
-    """Kill a process of ours with its group and all that descends from it.
+    """Kill one of our processes with its group and all its descendants.
 
-    It is stopped first: as long as it is there, it adopts what it has begun.
+    It is stopped first, because it adopts its orphans as long as it exists.
     """
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGSTOP)
@@ -32,7 +31,7 @@ def end_tree(pid: int) -> None:
 
 @contextmanager
 def swept(mark: str) -> Iterator[None]:
-    """In the end no process is left that was begun in the block, or has the mark."""
+    """Kill, at the end of the block, all processes that were started in it or have the mark."""
     spared = running_below(os.getpid())
     adopt_orphans()
     try:
@@ -44,7 +43,7 @@ def swept(mark: str) -> Iterator[None]:
 
 
 def sweep(mark: str) -> int:
-    """Kill what has the mark of a rehearsal; how many there were."""
+    """Kill the processes with the mark of a rehearsal; return their number."""
     processes = running(mark)
     for process in processes:
         with suppress(ProcessLookupError, PermissionError):
@@ -53,7 +52,7 @@ def sweep(mark: str) -> int:
 
 
 def running(mark: str) -> list[int]:
-    """The processes of a rehearsal that run, except those that have ended and wait to be buried."""
+    """Return the ids of a rehearsal's processes, without zombies."""
     variable = f"{MARK}={mark}".encode()
     processes = []
     for folder in Path("/proc").glob("[0-9]*"):

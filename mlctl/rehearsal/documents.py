@@ -1,4 +1,4 @@
-"""A batch deployment of the user's YAML as what is rehearsed."""
+"""Read what to rehearse from the user's YAML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DRIVERS = Path(__file__).parent / "drivers"
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What flags say of it: which of several, the input of a job, on how many nodes."""
+    """What the flags select: the deployment or step, the input of a job, the number of nodes."""
 
     address: str | None = None
     input: Path | None = None
@@ -35,7 +35,7 @@ class Selected:
 def from_documents(
     path: str, loaded: LoadedConfig, selected: Selected, *, stub: bool = False
 ) -> Deployment | Training:
-    """The batch deployment, parallel step or command job that a file or folder declares.
+    """Return the batch deployment, parallel step or command job that a file or folder declares.
 
     An MLflow model without a script gets a driver; with `stub` one that needs no model.
 
@@ -51,7 +51,7 @@ def from_documents(
         if resource.kind is BATCH_DEPLOYMENT or resource.get("command")
     }
     subjects |= {step.name: step for step in parallel.steps(loaded)}
-    subject = _chosen(path, subjects, selected.address)
+    subject = _choose(path, subjects, selected.address)
     if isinstance(subject, ParallelStep):
         return parallel.deployment(subject)
     if subject.kind is BATCH_DEPLOYMENT:
@@ -59,10 +59,10 @@ def from_documents(
     return from_job(subject, selected.input, selected.nodes)
 
 
-def _chosen(
+def _choose(
     path: str, subjects: Mapping[str, Resource | ParallelStep], address: str | None
 ) -> Resource | ParallelStep:
-    """The one that is meant: the only one, or that of an address or a name."""
+    """Return the only subject, or the one with that address or name."""
     names = ", ".join(subjects)
     matching = [
         subject
@@ -74,7 +74,7 @@ def _chosen(
         missing = f"`{address}`" if address else "batch deployment, parallel step or command job"
         raise RehearsalError(f"`{path}` has no {missing}{has}")
     if len(matching) > 1:
-        raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
+        raise RehearsalError(f"`{path}` has several: choose one with --deployment ({names})")
     return matching[0]
 
 
@@ -112,7 +112,7 @@ def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Depl
 
 
 def _model(resource: Resource, loaded: LoadedConfig) -> Path | None:
-    """The local files of the model that a deployment names, or declares itself."""
+    """Return the local files of the model that a deployment names or declares inline."""
     inline = resource.get("model", "path") if isinstance(resource.get("model"), dict) else None
     if isinstance(inline, str):
         return _local(resource.document.folder / inline)

@@ -1,4 +1,4 @@
-"""What a rehearsal has shown, and the lines of the user's code that it points to."""
+"""What a rehearsal has shown, and the lines of the user's code that are to blame."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from mlctl.diagnostics import Rule
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line of the user's code: the file relative to its folder, and the number from 1."""
+    """A line of the user's code: the file relative to its folder, and the line from 1."""
 
     file: str
     line: int
 
     @classmethod
     def from_message(cls, value: list[Any] | None) -> CodeLine | None:
-        """From what a worker sends: `[file, line]`."""
+        """Read `[file, line]`, as a worker sends it."""
         return cls(str(value[0]), int(value[1])) if value else None
 
     def loop_around(self, code: Path) -> CodeLine:
-        """The outermost loop that has this line, or calls its function; this line without one."""
+        """Return the outermost loop with this line or a call of its function; else this line."""
         try:
             tree = ast.parse((code / self.file).read_bytes())
         except (OSError, ValueError, SyntaxError, RecursionError):
@@ -43,7 +43,7 @@ class CodeLine:
 
 
 def _called(tree: ast.AST) -> Iterator[str]:
-    """The names of the functions that are called in a part of a program."""
+    """Return the names of the functions that a part of a program calls."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
@@ -51,7 +51,7 @@ def _called(tree: ast.AST) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A rule that was broken: in one sentence, at a line, by which kill (None: without any)."""
+    """A broken rule: a sentence, a line, and the kill that caused it (None: no kill)."""
 
     rule: Rule
     message: str
@@ -60,7 +60,7 @@ class Evidence:
 
 
 def first_of_each(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """The first evidence of each rule at each line."""
+    """Return the first evidence of each rule at each line."""
     by_place: dict[tuple[str, CodeLine | None], Evidence] = {}
     for item in evidence:
         by_place.setdefault((item.rule.code, item.place), item)

@@ -1,4 +1,4 @@
-"""Folders of a rehearsal: the code on a node, its environment, and the files that are left."""
+"""Folders of a rehearsal: the code on a node, its environment, and the files it leaves."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _IGNORED = {".git", ".venv", "__pycache__", "node_modules", ".mlctl"}
 _MOST_FILES = 20_000
 _PIECE = 1 << 20  # bytes of a file that are read at once
 _SMALL = 1 << 20  # bytes of a file of code that is copied
-_MOST_COMPARED = 1 << 24  # bytes of a file that is compared line by line; of a bigger one its hash
+_MOST_COMPARED = 1 << 24  # bytes of a file that is compared line by line; bigger ones are hashed
 
 
 def copy_code(folder: Path, code: Path, excluded: Path) -> None:
-    """A copy of a folder that a program can write to; big files are links.
+    """Copy a folder so that a program can write to it; big files become links.
 
-    `without` is a folder that is left out, and all that no node gets.
+    `excluded` is a folder to leave out, as is everything that nodes do not get.
 
     Raises:
-        RehearsalError: it has more files than the service takes.
+        RehearsalError: it has more files than the service accepts.
     """
     count = 0
     for at, folders, names in os.walk(code):
@@ -53,14 +53,14 @@ def copy_code(folder: Path, code: Path, excluded: Path) -> None:
 
 
 def link_code(folder: Path, code: Path) -> None:
-    """Links to what is in a folder of code, without what no node gets."""
+    """Link the contents of a folder of code, without what nodes do not get."""
     for path in sorted(code.iterdir()):
         if path.name not in _IGNORED:
             (folder / path.name).symlink_to(files.real(path))
 
 
 def declared_variables(values: Data) -> dict[str, str]:
-    """The `environment_variables` of a file as texts."""
+    """Return the `environment_variables` of a file as texts."""
     pairs = values.items() if isinstance(values, dict) else ()
     return {str(name): str(value) for name, value in pairs}
 
@@ -68,7 +68,7 @@ def declared_variables(values: Data) -> dict[str, str]:
 def variables(
     node: Path, environment: Mapping[str, str], declared: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment on a node: the user's own, and what a deployment or job declares.
+    """Return the environment on a node: the user's own, and what a deployment or job declares.
 
     What programs write to a home or a scratch folder stays on the node.
     """
@@ -85,7 +85,7 @@ def variables(
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is in a file: its size, its hash, and its lines where it is text of a fair size."""
+    """The content of a file: its size, its hash, and its lines if it is text and not too big."""
 
     size: int
     sha256: str
@@ -100,7 +100,7 @@ class Content:
         """
         size = path.stat().st_size
         digest = hashlib.sha256()
-        for offset, data in _data(path):
+        for offset, data in _read_pieces(path):
             digest.update(b"%d " % offset + data)
         lines = None
         if size <= _MOST_COMPARED:
@@ -111,8 +111,8 @@ class Content:
         return cls(size, digest.hexdigest(), lines)
 
 
-def _data(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The pieces of a file that are not all zeros: holes of a sparse file are not read."""
+def _read_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Read the pieces of a file that are not all zeros; holes of a sparse file are skipped."""
     with path.open("rb", buffering=0) as file:
         end = offset = 0
         while True:
@@ -132,7 +132,7 @@ def _data(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def snapshot(folder: Path) -> dict[str, Content]:
-    """The files below a folder by their relative names."""
+    """Return the files below a folder by their relative names."""
     return {
         path.relative_to(folder).as_posix(): Content.read(path)
         for path in sorted(folder.rglob("*"))

@@ -1,7 +1,7 @@
-"""What is scored: the files of a folder, or the rows of a table; and its mini-batches.
+"""The inputs of scoring, files of a folder or rows of a table, and their mini-batches.
 
-A batch endpoint hands out files, whatever is in them. Rows are what a parallel job gets of an
-MLTable that it opens directly: `run` is called with a DataFrame ("Use parallel jobs in pipelines").
+A batch endpoint hands out files, whatever they contain. A parallel job gets rows of an MLTable that
+it opens directly: `run` is called with a DataFrame ("Use parallel jobs in pipelines").
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from mlctl import files
 from mlctl.dataclasses import dataclass, field
 
 MiniBatches = tuple[tuple[str, ...], ...]
-_COPIED = 1 << 26  # bytes; a bigger input is read where it is
+_COPIED = 1 << 26  # bytes; a bigger input is read in place
 
 
 class RehearsalError(ValueError):
-    """A rehearsal that cannot be; the text is one sentence for people."""
+    """A rehearsal that is impossible; the text is one sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Files: their names relative to a folder, in order. Or rows: their numbers, of a table.
+    """Files, by their sorted names relative to a folder, or rows of a table, by number.
 
-    `root` is then the file that the table was brought to, `bytes` its size where it came from,
-    and `groups` are rows that stay together, with `keys`
-    of the first one of each.
+    For rows, `root` is the file into which the table was converted, `bytes` the original size, and
+    `groups` are rows that stay together, with `keys` of the first row of each.
     """
 
     root: Path
@@ -40,7 +39,7 @@ class Inputs:
 
     @classmethod
     def find(cls, path: Path) -> Inputs:
-        """The files below a folder; a file is the only one of its own.
+        """Return the files below a folder, or the one file.
 
         Raises:
             RehearsalError: there are none.
@@ -57,7 +56,7 @@ class Inputs:
 
     @property
     def unit(self) -> str:
-        """What one of them is called."""
+        """Return the word for one input."""
         return "row" if self.tabular else "file"
 
     @property
@@ -68,7 +67,7 @@ class Inputs:
         return sum((self.root / name).stat().st_size for name in self.names) <= _COPIED
 
     def lay_out(self, folder: Path) -> Path:
-        """Where a run finds the files: a copy in `folder`, or the files themselves."""
+        """Return where a run finds the files: a copy in `folder`, or the originals."""
         if not self.copied:
             return self.root
         for name in self.names:
@@ -77,25 +76,25 @@ class Inputs:
         return folder
 
     def order(self, index: int, mini_batch: Sequence[str], place: Path) -> Mapping[str, Any]:
-        """The order to a worker about a mini-batch; `place` is where the run has the inputs."""
+        """Build the order for a mini-batch; `place` is where the run has the inputs."""
         if self.tabular:
             keys = self.keys.get(mini_batch[0])
             return {"rows": [int(number) for number in mini_batch], "index": index, "keys": keys}
         return {"run": [str(place / name) for name in mini_batch], "index": index}
 
     def elements(self, mini_batch: Sequence[str]) -> int:
-        """How many elements `run` has to return at least: one for each input, or for a group."""
+        """Return how many elements `run` must return at least: one per input, or per group."""
         return 1 if self.groups else len(mini_batch)
 
     def rows_of(self, size: int) -> int:
-        """How many rows have so many bytes, by what a row has on average."""
+        """Convert bytes to a number of rows, by the average size of a row."""
         return max(1, size * len(self.names) // max(1, self.bytes))
 
     def mini_batches(self, size: int) -> MiniBatches:
-        """They in mini-batches of `size`, of which the last may have fewer; or their groups."""
+        """Split into mini-batches of `size`, the last may be smaller; or return the groups."""
         return self.groups or mini_batches(self.names, size)
 
 
 def mini_batches(names: Sequence[str], size: int) -> MiniBatches:
-    """The names in mini-batches of `size`; the last may have fewer."""
+    """Split the names into mini-batches of `size`; the last may be smaller."""
     return tuple(tuple(names[at : at + size]) for at in range(0, len(names), size))

@@ -1,7 +1,7 @@
-"""Which node is lost when, and in which moment of a worker's life; pure, from a seed.
+"""Which node is lost when, and at which moment of a worker's life; pure, from a seed.
 
-Times are virtual seconds. A mini-batch takes as long as the event engine's default says; where in
-the user's code that is, is a fraction of the lines that it executes.
+Times are virtual seconds. A mini-batch takes as long as by the event engine's default; the moment
+within the user's code is a fraction of the lines that it executes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from mlctl.simulator.engine.rng import uniform
 
 INIT_S = 10.0  # how long `init` takes
 MINI_BATCH_S = 60.0  # how long a mini-batch takes
-REPLACEMENT_S = 240.0  # until a lost node is there again: 3 minutes of allocation, 1 to prepare
+REPLACEMENT_S = 240.0  # until a lost node is replaced: 3 minutes to allocate, 1 to prepare
 _MOST = 1000  # losses by weather in one run
 
 
 class Moment(StrEnum):
-    """Where in its life a worker is when its node is lost."""
+    """The moment of a worker's life at which its node is lost."""
 
     BOUNDARY = "between two mini-batches"
     RUN = "inside run"
@@ -47,7 +47,7 @@ class Loss:
     """Node `node` is lost at the virtual second `at`; `number` counts from 1.
 
     `moment` is that of the worker that has `mini_batch`; others on the node are inside `run`. At
-    its timeout only that worker is killed: the next one begins on the same node, with its disk.
+    its timeout only that worker is killed: the next one starts on the same node, with its disk.
     """
 
     number: int
@@ -67,16 +67,16 @@ class Slot:
 
 
 def slots(nodes: int, per_node: int) -> list[Slot]:
-    """All slots, one of each node first."""
+    """Return all slots, the first one of each node first."""
     return [Slot(node, number) for number in range(per_node) for node in range(nodes)]
 
 
 def schedule(
     count: int, places: Sequence[Slot], total: int, seed: int, *, writes: bool
 ) -> list[Loss]:
-    """`count` losses, of one moment after the other, for a run of `total` mini-batches.
+    """Plan `count` losses for a run of `total` mini-batches, cycling through the moments.
 
-    Without `writes` no loss is in the middle of a file. Kill K is the same however many there are.
+    Without `writes` no loss is in the middle of a file. Kill K is the same for any `count`.
     """
     moments = [kind for kind in Moment if writes or kind is not Moment.WRITE]
     turns = -(-total // len(places))
@@ -104,14 +104,13 @@ def schedule(
 
 
 def _calm(places: Sequence[Slot], victim: int) -> tuple[float, Slot]:
-    """When and where a mini-batch runs as long as nothing is lost."""
+    """Return when and where a mini-batch runs if no node is lost."""
     turn, place = divmod(victim, len(places))
     return INIT_S + turn * MINI_BATCH_S, places[place]
 
 
 def by_weather(processes: Iterable[PreemptionProcess], nodes: int, seed: int) -> list[Loss]:
-    """The losses of nodes that are replaced each time, in their order: independent ones, shocks,
-    and those of a script."""
+    """Return the losses by weather in order: independent ones, shocks, and those of a script."""
     times: list[tuple[float, int]] = []
     for number, process in enumerate(processes):
         key = f"rehearsal/{seed}/process/{number}"

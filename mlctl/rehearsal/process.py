@@ -1,4 +1,4 @@
-"""Processes of a rehearsal: started in a folder and a group of their own, ended for sure."""
+"""Processes of a rehearsal: started in their own folder and group, and always ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SILENCE_S, _ANSWER_S, _REPEAT_S = 10.0, 1.0, 60.0  # until the first word, an a
 
 
 class Gone(Exception):
-    """The process has ended without a word; `signal` is what ended it, if one did."""
+    """The process has ended without a message; `signal` is what ended it, if any."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -35,11 +35,11 @@ class Gone(Exception):
 
 
 class TooLate(Exception):
-    """No message came in the time that there is."""
+    """No message came in time."""
 
 
 class Silence:
-    """A script that sends nothing for long: it is asked where it is, and people are told."""
+    """A script that is silent for long: it is asked where it is, and the user is told."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -47,11 +47,11 @@ class Silence:
         self._due, self._asked = self._began + _SILENCE_S, False
 
     def bounded(self, seconds: float) -> float:
-        """How long of these seconds to wait for the script now."""
+        """Limit how many of these seconds to wait for the script now."""
         return max(0.0, min(seconds, self._due - time.monotonic()))
 
     def ask(self, pids: Iterable[int]) -> None:
-        """Once it is time, ask processes for their line; where none answers, say so."""
+        """If it is time, ask processes for their current line, or report that none answers."""
         if time.monotonic() < self._due:
             return
         if self._asked or ASK_LINE is None:
@@ -63,7 +63,7 @@ class Silence:
         self._due, self._asked = time.monotonic() + _ANSWER_S, True
 
     def answered(self, place: Sequence[Any] | None) -> None:
-        """Say where the script is, or that it does not answer."""
+        """Report where the script is, or that it does not answer."""
         seconds = time.monotonic() - self._began
         line = f" at {place[0]}:{place[1]}" if place else " outside its own lines"
         self._note(f"note: the script has been busy for {seconds:.0f} s{line}; Ctrl-C ends it")
@@ -72,10 +72,10 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """How processes are started: by which Python, alone in a network or not, bounds, mark.
+    """How processes are started: the Python, network isolation, limits and the mark.
 
-    `memory` are bytes of data, 0: no bound. `ends` is the moment (monotonic seconds) at which the
-    whole rehearsal has to be over. `note` gets a line for people who wait.
+    `memory` is in bytes of data, 0 for no limit. `ends` is the moment (monotonic seconds) at which
+    the whole rehearsal must end. `note` gets lines for a waiting user.
     """
 
     python: str
@@ -86,18 +86,18 @@ class Interpreter:
     note: Callable[[str], None] = lambda _: None
 
     def command(self, program: Path, *arguments: str) -> list[str]:
-        """The words that start a program of ours in this Python."""
+        """Return the words that start one of our programs in this Python."""
         network = without_network() if self.alone else ()
         return [*network, self.python, "-B", str(program), *arguments]
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """The environment of a process, with the mark of the rehearsal."""
+        """Return the environment of a process, with the mark of the rehearsal."""
         return {**variables, MARK: self.mark}
 
     def ask(
         self, program: Path, arguments: Sequence[str], variables: Mapping[str, str], timeout: float
     ) -> bytes:
-        """What a program of ours prints.
+        """Run one of our programs and return its output.
 
         Raises:
             OSError: it cannot be started.
@@ -121,7 +121,7 @@ class Interpreter:
 
 @cache
 def without_network() -> tuple[str, ...]:
-    """The words before a command that give it a network of its own; empty where none can be had."""
+    """Return the command prefix for a private network, () if not possible."""
     program = shutil.which("unshare")
     for flags in (("--net",), ("--user", "--map-root-user", "--net")) if program else ():
         words = (str(program), *flags)
@@ -141,9 +141,9 @@ class Process:
     report: int
     interpreter: Interpreter
     is_up: bool = False  # and can be asked where it is
-    place: list[Any] | None = None  # where it was when it was asked last
+    place: list[Any] | None = None  # its last reported place
     _buffer: bytearray = field(default_factory=bytearray)
-    _searched: int = 0  # so much of the buffer has no end of a line
+    _searched: int = 0  # the part of the buffer that is known to contain no line break
 
     @classmethod
     def start(
@@ -159,7 +159,7 @@ class Process:
     ) -> Process:
         """Start a worker for a script in the folder of a node, which has `code` and `logs`.
 
-        `program` is which worker: one that is watched, or one that serves (`serve.py`).
+        `program` selects the worker: one that is watched, or one that serves (`serve.py`).
 
         Raises:
             OSError: it cannot be started.
@@ -193,18 +193,17 @@ class Process:
         return cls(popen, control, report, interpreter)
 
     def send(self, **message: Any) -> None:
-        """Send an order to the worker; that one is gone shows when its answer is read."""
+        """Send an order; if the worker has ended, reading its answer shows that."""
         data = (json.dumps(message) + "\n").encode()
         with suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self.control, data) :]
 
     def receive(self, patience: float | None = None) -> dict[str, Any]:
-        """The next message, waiting for at most `patience` seconds and the rehearsal's own end.
+        """Return the next message, within `patience` seconds and the rehearsal's own time.
 
         Raises:
             Gone: the process has ended.
-            TooLate: it sends nothing in time.
         """
         ends = self.interpreter.ends
         if patience is not None:
@@ -217,7 +216,7 @@ class Process:
         return dict(message)
 
     def _line(self, ends: float, silence: Silence) -> bytes:
-        """The next line that the process sends."""
+        """Return the next line that the process sends."""
         while (end := self._buffer.find(b"\n", self._searched)) < 0:
             self._searched = len(self._buffer)
             remaining = ends - time.monotonic()
@@ -236,7 +235,7 @@ class Process:
         return line
 
     def end(self) -> None:
-        """Kill the process and all that it has begun, and wait until it is gone."""
+        """Kill the process and its descendants, and wait for their end."""
         end_tree(self.popen.pid)
         self.popen.wait()
         for descriptor in (self.control, self.report):
@@ -246,7 +245,7 @@ class Process:
 
 
 def find_python(python: str | None) -> str:
-    """The interpreter to be used: a program's name or path; this one's where none is given.
+    """Return the path of the interpreter of that name or path; by default this one.
 
     Raises:
         OSError: there is no such program, or it does not run, or is too old.
@@ -264,5 +263,5 @@ def find_python(python: str | None) -> str:
     except subprocess.TimeoutExpired:
         raise OSError(f"`{python}` does not answer") from None
     if process.stdout.strip() != b"new":
-        raise OSError(f"`{python}` is no Python 3.8 or newer")
+        raise OSError(f"`{python}` is not Python 3.8 or newer")
     return program

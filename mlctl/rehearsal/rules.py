@@ -1,4 +1,4 @@
-"""The rules of rehearsals: what running the user's code under losses can show. MLC6xx."""
+"""The rules of rehearsals, MLC6xx: what running the user's code under losses can show."""
 
 from __future__ import annotations
 

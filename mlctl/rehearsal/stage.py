@@ -1,4 +1,4 @@
-"""Where a rehearsal runs, and which nodes are to be lost."""
+"""Where a rehearsal runs, and which nodes are lost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mlctl.simulator.engine.processes import PreemptionProcess
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillSchedule:
-    """Which losses there are: `kills` of one each, or by `weather`, all in one run.
+    """The losses: `kills` of one each, or by `weather`, all in one run.
 
-    `only` is the number of the kill that is repeated alone.
+    `only` is the number of a single kill to repeat.
     """
 
     seed: int = 0
@@ -25,7 +25,7 @@ class KillSchedule:
 
 @dataclass(frozen=True, slots=True)
 class SlotSpan:
-    """A stretch of the timeline, in virtual seconds: what a slot did, and how that ended."""
+    """A stretch of the timeline, in virtual seconds: what a slot did, and how it ended."""
 
     node: int
     slot: int
@@ -37,9 +37,9 @@ class SlotSpan:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where and by what a rehearsal runs.
+    """Where and with what a rehearsal runs.
 
-    `progress` gets the name of each run, and how many there are; `on_event` what each slot did.
+    `progress` gets the name of each run and their number; `on_event` what each slot did.
     """
 
     interpreter: Interpreter

@@ -1,7 +1,7 @@
 """Tables as inputs: an MLTable, or files with rows, read by the user's pandas.
 
-Of an MLTable's transformations those are done that say how files are read and which columns stay;
-a rehearsal with another one is refused, since its rows would be others.
+Only those transformations of an MLTable are supported that select how files are read and which
+columns stay; others are refused, since the rows would differ.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def is_table(path: Path) -> bool:
 
 
 def find(path: Path) -> Specification:
-    """What is read of an MLTable, of a file with rows, or of a folder of such files.
+    """Describe how to read an MLTable, a file with rows, or a folder of such files.
 
     Raises:
-        RehearsalError: there is nothing that has rows, or an MLTable asks for something else.
+        RehearsalError: nothing has rows, or an MLTable asks for something else.
     """
     real = files.real(path)
     if files.is_file(real / NAME):
@@ -77,10 +77,10 @@ def load(
     folder: Path,
     environment: Mapping[str, str],
 ) -> Inputs:
-    """Read a table by the user's Python, to a file in `folder`.
+    """Read a table with the user's Python into a file in `folder`.
 
     Raises:
-        RehearsalError: pandas is absent there, or cannot read it, or there are no rows.
+        RehearsalError: pandas is missing or cannot read it, or there are no rows.
     """
     folder.mkdir(parents=True, exist_ok=True)
     to = folder / "table.pickle"
@@ -90,10 +90,11 @@ def load(
         output = interpreter.ask(_PROGRAM, [text], environment, timeout)
         answer = json.loads(output.splitlines()[-1])
     except (subprocess.TimeoutExpired, ValueError, IndexError):
-        raise RehearsalError(f"`{interpreter.python}` does not read the table") from None
+        raise RehearsalError(f"`{interpreter.python}` cannot read the table") from None
     if answer.get("error") in ("ModuleNotFoundError", "ImportError"):
         raise RehearsalError(
-            f"rows need pandas: {answer['message']} in this Python; --python names one that has it"
+            f"rows need pandas: {answer['message']} in this Python; use --python with one that "
+            "has it"
         )
     if "error" in answer:
         name = specification.files[0].name
@@ -114,14 +115,14 @@ def load(
 
 
 def _mltable(folder: Path) -> Specification:
-    """What the file `MLTable` in a folder says."""
+    """Read the file `MLTable` in a folder."""
     text = (folder / NAME).read_text(encoding="utf-8", errors="replace")
     data = source.plain(text)
     if not isinstance(data, dict) or not isinstance(data.get("paths"), list):
         raise RehearsalError(f"`{folder.name}/{NAME}` names no paths")
     names = tuple(file for entry in data["paths"] for file in _files(folder, entry))
     if not names:
-        raise RehearsalError(f"`{folder.name}/{NAME}` names no files that are here")
+        raise RehearsalError(f"`{folder.name}/{NAME}` names no local files")
     kind, options, once = "", {}, False
     columns: dict[str, tuple[str, ...]] = {"keep_columns": (), "drop_columns": ()}
     steps = data.get("transformations")
@@ -135,7 +136,9 @@ def _mltable(folder: Path) -> Specification:
         elif name in columns:
             columns[name] = tuple(map(str, value if isinstance(value, list) else [value]))
         elif name != "convert_column_types":  # pandas finds them itself
-            raise RehearsalError(f"`{folder.name}/{NAME}`: `{name}` is not done in a rehearsal")
+            raise RehearsalError(
+                f"`{folder.name}/{NAME}`: `{name}` is not supported in a rehearsal"
+            )
     if not kind:
         raise RehearsalError(f"`{folder.name}/{NAME}` does not say how its files are read")
     keep, drop = columns.values()
@@ -143,7 +146,7 @@ def _mltable(folder: Path) -> Specification:
 
 
 def _files(folder: Path, entry: Data) -> list[Path]:
-    """The files that an entry of `paths` names."""
+    """Return the files that an entry of `paths` names."""
     settings = entry if isinstance(entry, dict) else {}
     if "pattern" in settings:
         return sorted(
@@ -157,7 +160,7 @@ def _files(folder: Path, entry: Data) -> list[Path]:
 
 
 def _options(kind: str, settings: Mapping[str, Data]) -> dict[str, Any]:
-    """What an MLTable says of a reader, as pandas' reader takes it."""
+    """Return the options of an MLTable as pandas' reader accepts them."""
     if kind == "json_lines":
         return {"lines": True}
     if kind == "parquet":

@@ -1,1 +1,1 @@
-"""Output: functions from values to text. Progress is written to streams."""
+"""Output: functions that turn values into text; progress is written to streams."""

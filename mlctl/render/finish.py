@@ -1,4 +1,4 @@
-"""A job that is being finished, for people: the offer, what happens, how it stands, and a page."""
+"""`mlctl finish` for people: the offer, events, the state of a job, and a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATES = {"Completed": "running", "Failed": "failed", "Canceled": "lost", "": "
 
 
 def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, width: int) -> str:
-    """What will be done, and what else there was; the first option is the one that is chosen."""
+    """Describe the order and its alternatives; the first option is the chosen one."""
     rows = [_HEADS, *map(_option, options)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
     table = [
@@ -27,7 +27,7 @@ def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, wid
     work = f"{sum(order['sizes'])} files in {_count(len(order['sizes']), 'shard')}"
     target = f"{order['endpoint']}/{order['deployment']}"
     if order["whole"]:
-        work = "a job that each run does all of,"
+        work = "a job that every run does as a whole,"
     elif order["job"] is not None:
         work = f"{_count(order['sizes'][0], 'step')}, with checkpoints in `{order['checkpoint']}`,"
     if order["job"] is not None:
@@ -39,7 +39,7 @@ def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, wid
     head = f"{order['name']}: {work} on {target}"
     twin = f"{order['dedicated'] or 'a dedicated node'} takes what must not be lost"
     if order["makes_twin"]:
-        twin += "; it is made when it is needed, with a cluster of its own, and removed at the end"
+        twin += "; it is created if needed, with its own cluster, and removed at the end"
     lines = [
         head,
         f"By the policy {order['policy']}" + (f", {' and '.join(limits)}" if limits else ""),
@@ -63,7 +63,7 @@ def _option(option: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def event(record: Mapping[str, Any], began: float) -> str:
-    """A record of a journal as a line."""
+    """Format a record of a journal as a line."""
     return clean(f"{elapsed(record['at'] - began):>8}  {_happened(record)}")
 
 
@@ -82,7 +82,7 @@ def _submitted(record: Mapping[str, Any]) -> str:
 
 
 def part(run: Mapping[str, Any]) -> str:
-    """What a run does: a shard, or of a training job the steps behind a checkpoint."""
+    """Name a run's work: a shard, or the steps of a training job from its checkpoint."""
     resumes = run.get("resumes")
     if resumes is None:
         return f"shard {run['shard'] + 1}"
@@ -90,7 +90,7 @@ def part(run: Mapping[str, Any]) -> str:
 
 
 def amount(data: Mapping[str, Any]) -> tuple[int, int, str]:
-    """How much is done of how much, and of what: shards, or steps of a training job."""
+    """Return how much is done of how much, in which unit: shards or training steps."""
     if data["unit"] == "step":
         files = data["files"]
         return files["total"] - files["left"], files["total"], "step"
@@ -113,12 +113,12 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 def _ended(record: Mapping[str, Any]) -> str:
     reason = f", {record['reason']}" if record["reason"] else ""
     saved = record.get("saved")
-    kept = f"; its checkpoint has {_count(saved, 'step')}" if saved is not None else ""
-    return f"{record['status'].lower()}{reason}{kept}"
+    checkpoint = f"; its checkpoint has {_count(saved, 'step')}" if saved is not None else ""
+    return f"{record['status'].lower()}{reason}{checkpoint}"
 
 
 def live(record: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """A record as a line, with how the job stands after it."""
+    """Format a record as a line that ends in the state of the job."""
     stands = ""
     if record["event"] == "ended":
         done, total, noun = amount(data)
@@ -127,7 +127,7 @@ def live(record: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def summary(data: Mapping[str, Any]) -> str:
-    """How a job stands, in one line."""
+    """Summarize the state of a job in one line."""
     (done, total, noun), runs = amount(data), data["runs"]
     lost = sum(run["status"] == "Canceled" for run in runs)
     state = data["outcome"] or "under way"
@@ -141,7 +141,7 @@ def summary(data: Mapping[str, Any]) -> str:
 
 
 def human(data: Mapping[str, Any]) -> str:
-    """A job with its runs."""
+    """Describe a job and its runs."""
     rows = "\n".join(
         clean(
             f"  {run['name']}: {part(run)}, {TIERS[run['tier']]},"
@@ -151,7 +151,7 @@ def human(data: Mapping[str, Any]) -> str:
     )
     if data["outlook"]:
         rows += "\n" + clean(f"  left: {left(data, data['outlook'], data['now'], data['now'])}")
-    twin = f"\n  made for it: {', '.join(data['made'])}" if data["made"] else ""
+    twin = f"\n  created for it: {', '.join(data['made'])}" if data["made"] else ""
     return f"{summary(data)}\n{rows}{twin}"
 
 
@@ -159,11 +159,11 @@ def left(
     data: Mapping[str, Any], outlook: Mapping[str, float | None], now: float, as_of: float
 ) -> str:
     """What is still to come of a job, by an outlook of the moment `as_of`."""
-    gone = now - as_of
+    elapsed_s = now - as_of
     median, slow = (
-        elapsed(max((outlook[key] or 0.0) - gone, 0.0)) for key in ("left_s", "left_p95_s")
+        elapsed(max((outlook[key] or 0.0) - elapsed_s, 0.0)) for key in ("left_s", "left_p95_s")
     )
-    words = f"about {median}, with 95 % at most {slow}"
+    words = f"about {median}, at most {slow} in 95 % of cases"
     if outlook["late"] is None:
         return words
     until = elapsed(max(data["began"] + data["deadline_s"] - now, 0))
@@ -171,7 +171,7 @@ def left(
 
 
 def page(data: Mapping[str, Any]) -> str:
-    """The same as a page of HTML: what each shard went through, costs, and the forecast."""
+    """Return the same as an HTML page: the timeline of each shard, costs, and the forecast."""
     end = max((run["ended"] or data["now"] for run in data["runs"]), default=data["now"])
     length = max(end - data["began"], 1.0)
     ticks = tuple(elapsed(length * part / 4) for part in range(5))
@@ -180,8 +180,8 @@ def page(data: Mapping[str, Any]) -> str:
     parts = (
         html.Timeline("Runs by shard and tier", length, tuple(_lanes(data, end)), ticks),
         _spending(data, end),
-        *([html.Table("What was lost", _LOSSES, losses)] if losses else ()),
-        html.Table("The forecast before it began", _HEADS, options),
+        *([html.Table("Losses", _LOSSES, losses)] if losses else ()),
+        html.Table("Forecast at the start", _HEADS, options),
     )
     return html.document(html.Page(f"{data['name']}", summary(data), parts))
 
@@ -200,7 +200,7 @@ def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
 
 
 def _spending(data: Mapping[str, Any], end: float) -> html.Curves:
-    """What was spent as time went on, beside the band of the forecast, spent evenly until done."""
+    """Draw the costs over time beside the forecast, which is spread evenly until done."""
     began, option = data["began"], (data["forecast"] or [{}])[0]
     totals = accumulate(run["usd"] for run in data["runs"])
     spent = [(0.0, 0.0)]
@@ -209,16 +209,16 @@ def _spending(data: Mapping[str, Any], end: float) -> html.Curves:
         for run, total in zip(data["runs"], totals, strict=True)
     ]
     band = [(at, usd_) for at, usd_ in option.get("band") or ()]
-    most = max(usd_ for _, usd_ in [*spent, *band]) or 1.0
+    highest = max(usd_ for _, usd_ in [*spent, *band]) or 1.0
     longest = max(at for at, _ in [*spent, *band])
-    rows = [Curve("spent", tuple((at, usd_ / most) for at, usd_ in spent))]
+    rows = [Curve("spent", tuple((at, usd_ / highest) for at, usd_ in spent))]
     if band:
-        corners = tuple((at, usd_ / most) for at, usd_ in [(0.0, 0.0), *band])
+        corners = tuple((at, usd_ / highest) for at, usd_ in [(0.0, 0.0), *band])
         rows.append(Curve("forecast, nine cases of ten", corners, is_area=True))
     deadline = data["deadline_s"]
     line = ("deadline", deadline) if deadline is not None and deadline <= 2 * longest else None
     x = Axis("time since it began", "0", elapsed(max(longest, deadline if line else 0.0)))
-    return html.Curves("Cost", tuple(rows), x, line, up=f"USD: 0 to {most:.3g}")
+    return html.Curves("Cost", tuple(rows), x, line, up=f"USD: 0 to {highest:.3g}")
 
 
 def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -230,7 +230,7 @@ def _losses(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def usd(amount: float | None) -> str:
-    """An amount in words; None: it is never reached."""
+    """Format an amount in words; None means that it is never reached."""
     return (
         "never" if amount is None else f"{amount:,.2f} USD" if amount >= 1 else f"{amount:.3g} USD"
     )

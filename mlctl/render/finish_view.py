@@ -1,4 +1,4 @@
-"""A job that is being finished, on a terminal: where it stands, and what is to come."""
+"""The live view of `mlctl finish` on a terminal: the state of a job, and its outlook."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mlctl.render.terminal.terminal import clean
 Coming = Mapping[str, float | None]  # an outlook as data
 
 _BAR = 24  # characters
-_LIKELY = 0.05  # from here on, late is a warning
+_LIKELY = 0.05  # from this chance on, being late is a warning
 
 
 @contextmanager
 def viewing(stream: TextIO, now: Callable[[], float]) -> Iterator[FinishView]:
-    """A view while the block runs; it is removed at the end. See `FinishView`."""
+    """Show a view while the block runs; it is removed at the end. See `FinishView`."""
     console = Console(file=stream, highlight=False)
     view = FinishView(console, now)
     with Live(console=console, get_renderable=view.render, refresh_per_second=2, transient=True):
@@ -30,9 +30,9 @@ def viewing(stream: TextIO, now: Callable[[], float]) -> Iterator[FinishView]:
 
 
 class FinishView:
-    """Lines of what happens, and beneath them how the job stands. Rich's own thread renders it.
+    """Lines of events, and below them the state of the job. Rich's own thread renders it.
 
-    `now` gives the time of the job's clock.
+    `now` returns the time of the job's clock.
     """
 
     def __init__(self, console: Console, now: Callable[[], float]) -> None:
@@ -46,11 +46,11 @@ class FinishView:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, data: Mapping[str, Any], outlook: Coming | None) -> None:
-        """The job stands so now, and this is to come."""
+        """Show this state of the job, and its outlook."""
         self._data, self._outlook, self._as_of = data, outlook, self._now()
 
     def render(self) -> Text:
-        """How the job stands: three or four lines."""
+        """Render the state of the job in three or four lines."""
         if self._data is None:
             return Text("")
         lines = standing(self._data, self._outlook, self._now(), self._as_of)
@@ -61,7 +61,7 @@ class FinishView:
 def standing(
     data: Mapping[str, Any], outlook: Coming | None, now: float, as_of: float
 ) -> Iterator[str]:
-    """How a job stands; the outlook is of the moment `as_of`."""
+    """Describe the state of a job; the outlook was made at `as_of`."""
     (done, total, noun), runs = amount(data), data["runs"]
     lost = sum(run["status"] == "Canceled" for run in runs)
     filled = _BAR * done // max(total, 1)

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from mlctl import files
-from mlctl.assets import folders, ignore
-from mlctl.dataclasses import dataclass
+from mlctl.assets import folders
+from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.expressions import find
 from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.process import Interpreter
-from mlctl.running import programs
+from mlctl.running import images, programs
 from mlctl.running.model import RunError, RunNode, RunStatus
 from mlctl.simulator.control_plane.jobs.mlflow_store import FOLDER as MLRUNS
 from mlctl.simulator.control_plane.jobs.mlflow_store import (
@@ -57,6 +57,7 @@ class Conditions:
     environment: Mapping[str, str]
     max_output: int = 0
     cancelled: Callable[[], bool] = lambda: False
+    root: Path = Path()  # the folder of the run, in which a container reads
 
 
 def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python: str) -> None:
@@ -126,7 +127,7 @@ def _copy_code(code: Path, target: Path) -> None:
     if files.is_file(code):
         shutil.copy(code, target / code.name)
         return
-    for entry in folders.walk(code, ignore.read(code), prune=True):
+    for entry in folders.walk(code, folders.read_ignored(code), prune=True):
         place = target / entry.relative
         if entry.is_folder:
             place.mkdir(parents=True, exist_ok=True)
@@ -171,8 +172,13 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     begin_run(folder / MLRUNS, _run_id(node), folder / "artifacts", round(time.time() * 1000))
     order = folder / "command.json"
     log = folder / LOG
+    words = ["/bin/sh", "-c", command]
+    if node.image:
+        images.remove(folder)
+        own = _variables(node, folder, 0, replace(conditions, environment={})).keys() - {"PATH"}
+        words = images.words(node, command, folder, conditions.root, sorted(own))
     message = {
-        "words": ["/bin/sh", "-c", command],
+        "words": words,
         "memory": interpreter.memory,
         "alone": interpreter.alone,
         "parent": os.getpid(),
@@ -203,6 +209,8 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     finally:
         end_tree(process.pid)
         process.wait()
+        if node.image:
+            images.remove(folder)
         gather(folder, folder / "artifacts")
 
 
@@ -214,6 +222,8 @@ def _wait(
     while (code := process.poll()) is None:
         if conditions.cancelled():
             return RunStatus.CANCELED, "it was cancelled"
+        if conditions.interpreter.over:
+            return RunStatus.CANCELED, "the time for the whole run was over (--timeout)"
         if node.timeout is not None and time.monotonic() - began > node.timeout:
             return RunStatus.CANCELED, f"it took longer than its timeout of {node.timeout:g} s"
         if conditions.max_output and _size(folder) > conditions.max_output:
@@ -225,7 +235,9 @@ def _wait(
         pause = min(_POLL_S, pause * 1.5)
     if code == 0:
         return RunStatus.COMPLETED, ""
-    return RunStatus.FAILED, f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
+    why = f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
+    is_full = not shutil.disk_usage(folder).free
+    return RunStatus.FAILED, f"{why}; no space is left in `{folder}`" if is_full else why
 
 
 def _size(folder: Path) -> int:

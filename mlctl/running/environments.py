@@ -24,7 +24,8 @@ from mlctl.running.model import EnvironmentSource, JobPlan, RunError
 _MOST = 1 << 20  # bytes of a conda file
 _DONE = "mlctl.json"
 _CONDA = re.compile(r"(?:[\w.-]+::)?(?P<name>[\w.-]+)\s*(?P<bound>.*)")
-_ERRORS = ("ERROR", "error", "\N{MULTIPLICATION SIGN}")  # by pip, and twice by uv
+_TREE = "\N{MULTIPLICATION SIGN}"
+_ERRORS = ("ERROR", _TREE, "error")
 _REQUIRES = re.compile(r"[A-Za-z0-9]")
 # What is called otherwise on the package index, and what no package of Python is.
 _NAMES = {"pytorch": "torch", "py-xgboost": "xgboost", "opencv": "opencv-python"}
@@ -87,7 +88,7 @@ def requirements(environment: EnvironmentSource) -> Requirements | None:
     folder = environment.folder
     if isinstance(conda, str):
         path = folder / conda.removeprefix("file:")
-        conda, folder = source.plain(_text(path)), path.parent
+        conda, folder = source.plain(text_of(path)), path.parent
     if isinstance(conda, Mapping):
         return _of_conda(replace(environment, folder=folder), conda)
     build = environment.data.get("build")
@@ -95,7 +96,7 @@ def requirements(environment: EnvironmentSource) -> Requirements | None:
     listed = environment.folder / str(context) / "requirements.txt"
     if context is None or not files.is_file(listed):
         return None
-    lines = (line.partition(" #")[0].strip() for line in _text(listed).splitlines())
+    lines = (line.partition(" #")[0].strip() for line in text_of(listed).splitlines())
     return Requirements(
         environment.name,
         listed.parent,
@@ -156,7 +157,12 @@ def _bound(conda: str) -> str:
     return f"=={text}" if text[:1].isdigit() else text
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a conda file or of requirements.
+
+    Raises:
+        RunError: it cannot be read.
+    """
     try:
         return files.read(path, _MOST).decode("utf-8-sig", "replace")
     except OSError as error:
@@ -226,14 +232,21 @@ def _run(words: list[str], needed: Requirements) -> None:
         env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
     )
     if process.returncode:
-        text = process.stdout.decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        lines = [line for line in lines if not line.startswith("WARNING:")]
-        if "ERROR: Exception:" in lines:  # pip's own traceback, whose last line is the reason
-            lines = lines[-1:]
-        errors = [line for line in lines if line.startswith(_ERRORS)]
-        last = (errors or lines or ["it says nothing"])[0]
+        lines = [line.strip() for line in process.stdout.decode(errors="replace").splitlines()]
         raise RunError(
-            f"the environment `{needed.name}` cannot be made: {last.removeprefix('ERROR: ')};"
+            f"the environment `{needed.name}` cannot be made: {_reason(lines)};"
             " --python names a Python that has its packages"
         )
+
+
+def _reason(lines: list[str]) -> str:
+    """The line of pip or uv that says why it failed: of a tree its two top lines."""
+    lines = [line for line in lines if line and not line.startswith("WARNING:")]
+    if "ERROR: Exception:" in lines:  # pip's own traceback, whose last line is the reason
+        return lines[-1]
+    for start in _ERRORS:
+        places = [number for number, line in enumerate(lines) if line.startswith(start)]
+        if places:
+            reason = lines[places[-1] : places[-1] + (2 if start == _TREE else 1)]
+            return re.sub(r"^ERROR: | (?:\W*>|\W*▶)(?= )", "", " ".join(reason))
+    return lines[0] if lines else "it says nothing"

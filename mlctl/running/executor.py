@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 
 from mlctl import files
-from mlctl.assets import folders, ignore
+from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
@@ -106,7 +106,7 @@ class JobRun:
         for node in (self.plan.nodes[name] for name in self._chosen()):
             for name, value in node.inputs.items():
                 if isinstance(value, Elsewhere):
-                    raise RunError(f"{node.where}: {self._not_here(node, name, value.uri)}")
+                    raise RunError(f"{node.where}: {_not_here(name, value)}")
 
     def _chosen(self) -> list[str]:
         """The nodes that are to be run; those that one alone needs are taken as they are."""
@@ -263,7 +263,11 @@ class JobRun:
         interpreter = replace(settings.interpreter, python=self._python(node))
         commands.lay_out(folder, node.code, node.outputs, interpreter.python)
         conditions = Conditions(
-            interpreter, settings.environment, settings.max_output, self._cancelled.is_set
+            interpreter,
+            settings.environment,
+            settings.max_output,
+            self._cancelled.is_set,
+            settings.folder,
         )
         values = self._values(node, folder)
         if node.trials is not None:
@@ -302,8 +306,8 @@ class JobRun:
                 return self._text(node, name, sources[0], folder)
             case LocalData(path):
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
-            case Elsewhere(uri):
-                raise RunError(self._not_here(node, name, uri))
+            case Elsewhere():
+                raise RunError(_not_here(name, value))
 
     def _together(self, sources: list[StepOutput], place: Path) -> str:
         """What all rounds of a loop left: a list of values, or the path of an MLTable."""
@@ -314,15 +318,6 @@ class JobRun:
 
     def _is_value(self, source: StepOutput) -> bool:
         return self.plan.nodes[source.node].outputs.get(source.name) in commands.VALUE_TYPES
-
-    def _not_here(self, node: RunNode, name: str, uri: str) -> str:
-        typed = name if len(self.plan.nodes) == 1 else f"{node.name}.{name}"
-        asset = uri.startswith("azureml:") and "://" not in uri
-        declared = ", as does the file that declares it" if asset else ""
-        return (
-            f"the input `{name}` is at `{uri}`, and nothing is fetched:"
-            f" --input {typed}=PATH says where it is here{declared}"
-        )
 
     def _copied(self, path: Path, place: Path) -> Path:
         """Where a command finds an input of the user's: a copy that it may damage, or a sample."""
@@ -347,7 +342,10 @@ class JobRun:
         sweep = repr(node.trials) if node.trials is not None else ""
         step = json.dumps(dict(node.parallel.step.data), default=str) if node.parallel else ""
         parts = [node.command, code, values, dict(node.variables), dict(node.outputs), sweep, step]
-        more: list[Data] = [self._python(node), self.settings.sample, node.processes]
+        more: list[Data] = [
+            *(self._python(node), node.image),
+            *(self.settings.sample, node.processes),
+        ]
         text = json.dumps([parts, more], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -384,6 +382,16 @@ class JobRun:
                 (place / name).symlink_to(outputs[-1])
 
 
+def _not_here(name: str, value: Elsewhere) -> str:
+    """What to do about an input that is not on this machine."""
+    asset = value.uri.startswith("azureml:") and "://" not in value.uri
+    declared = ", as does the file that declares it" if asset else ""
+    return (
+        f"the input `{name}` is at `{value.uri}`, and nothing is fetched:"
+        f" --input {value.typed}=PATH says where it is here{declared}"
+    )
+
+
 def _sentence(error: OSError) -> str:
     """What the system said, and of which file."""
     of = f" (`{error.filename}`)" if error.filename else ""
@@ -409,6 +417,6 @@ def _files(path: Path) -> Iterator[tuple[str, Path]]:
     if files.is_file(path):
         yield path.name, path
         return
-    for entry in folders.walk(path, ignore.read(path), prune=True):
+    for entry in folders.walk(path, folders.read_ignored(path), prune=True):
         if not entry.is_folder and os.path.isfile(entry.path):  # noqa: PTH113
             yield entry.relative, entry.path

@@ -40,9 +40,10 @@ class StepOutput:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Data that is not on this machine: what the file says of it."""
+    """Data that is not on this machine: what the file says of it, and the input that is typed."""
 
     uri: str
+    typed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ class RunNode:
 
     `outputs` are their types by name. `timeout` is in seconds. `processes` are those of
     `distribution`, which all run on this machine. `where` is its place in a file (`job.yml:12`).
-    `python` runs it, where another one does than the rest. It runs where all `guards` hold.
+    `python` runs it, where another one does than the rest, or a container of `image`; and that
+    where all `guards` hold.
     """
 
     name: str
@@ -120,6 +122,7 @@ class RunNode:
     parallel: ParallelStep | None = None
     environment: EnvironmentSource | None = None
     python: str = ""
+    image: str = ""
     guards: tuple[Guard, ...] = ()
 
     @property

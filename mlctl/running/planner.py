@@ -7,7 +7,7 @@ value takes its default; an optional one without either is left out of `$[[...]]
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mlctl import files
@@ -42,6 +42,7 @@ from mlctl.running.model import (
 
 _NAME = re.compile(r"\w[\w.-]*")
 _MOST_TRIALS = 1000  # reference-yaml-job-sweep
+_ALGORITHM = "sampling_algorithm"
 _NOT_RUN = ("automl", "spark", "data_transfer", "finetuning")
 _OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
 
@@ -191,7 +192,9 @@ class _Planner:
             if kind != "sweep"
             else _seconds(limits.get("trial_timeout")),
             reusable=outer is not None and runs.data.get("is_deterministic") is not False,
-            trials=_trials(setting) if kind == "sweep" else None,
+            trials=trials_of(setting.value, setting.mapping("early_termination"))
+            if kind == "sweep"
+            else None,
             parallel=parallel,
             environment=self.environment(inner, (task or {}).get("environment") or written),
             guards=self.guards(step.part, outer or {}, produced),
@@ -204,12 +207,8 @@ class _Planner:
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> tuple[Guard, ...]:
         """The conditions that steps of control flow put on a step."""
-        conditions = part.mapping(control_flow.CONDITION).items()
-        return tuple(
-            Guard(self.value(part, text, outer, produced) or Literal(""), expected == "true")
-            for expected, texts in conditions
-            for text in (texts if isinstance(texts, list) else ())
-        )
+        conditions = part.mapping(control_flow.CONDITION)
+        return guards_of(conditions, lambda text: self.value(part, text, outer, produced))
 
     def inputs(
         self,
@@ -239,6 +238,8 @@ class _Planner:
             if written is not None:
                 place = part if key in part.mapping(INPUTS) else runs
                 value = self.value(place, written, outer or {}, produced or {})
+                if isinstance(value, Elsewhere) and not value.typed:
+                    value = replace(value, typed=path)
                 if value is not None:
                     bound[str(key)] = value
             elif not port.get("optional"):
@@ -301,8 +302,8 @@ class _Planner:
     ) -> Value | None:
         """What `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME` stands for."""
         match path:
-            case ("parent", "inputs", name):
-                return outer.get(name)
+            case ("parent", "inputs", *names):
+                return outer.get(".".join(names))
             case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
                 return produced[step][name]
             case ("parent", "jobs", step, *_) if len(produced.get(step, {})) == 1:
@@ -348,6 +349,17 @@ class _Planner:
         if not is_local(str(written)) or not path.exists():
             raise RunError(f"{_where(part)}: the code `{written}` is not here")
         return files.real(path)
+
+
+def guards_of(
+    conditions: Mapping[str, Data], value: Callable[[str], Value | None]
+) -> tuple[Guard, ...]:
+    """The guards that are conditions; `value` is what the text of one stands for."""
+    return tuple(
+        Guard(value(str(text)) or Literal(""), expected == "true")
+        for expected, texts in conditions.items()
+        for text in (texts if isinstance(texts, list) else ())
+    )
 
 
 def in_loop(loop: Data, before: Produced | None, value: Produced) -> Produced:
@@ -417,18 +429,23 @@ def _seconds(value: Data) -> float | None:
     return float(str(value)) if value not in (None, "") else None
 
 
-def _trials(setting: _Settings) -> Trials:
-    objective, limits = setting.mapping("objective"), setting.mapping("limits")
-    algorithm = setting.value("sampling_algorithm")
+def trials_of(value: Callable[[str], Data], early: Mapping[str, Data]) -> Trials:
+    """The sweep that a step says; `value` gives its fields in the spelling of components."""
+
+    def mapping(key: str) -> Mapping[str, Data]:
+        data = value(key)
+        return data if isinstance(data, dict) else {}
+
+    objective, limits, algorithm = mapping("objective"), mapping("limits"), mapping(_ALGORITHM)
     most = int(str(limits.get("max_total_trials") or _MOST_TRIALS))
     return Trials(
-        setting.mapping("search_space"),
-        str(algorithm.get("type") if isinstance(algorithm, dict) else algorithm or "random"),
+        mapping("search_space"),
+        str(algorithm.get("type") or (not algorithm and value(_ALGORITHM)) or "random"),
         str(objective.get("primary_metric") or ""),
         str(objective.get("goal") or "").casefold() == "maximize",
         most,
         int(str(limits.get("max_concurrent_trials") or most)),
-        setting.mapping("early_termination"),
+        early,
     )
 
 

@@ -151,9 +151,8 @@ def _best(node: RunNode, sweep: Trials, results: list[NodeResult], folder: Path)
             why += f"; logged were {', '.join(logged)}" if logged else " (by mlflow.log_metric)"
         else:
             why = f"none of {len(results)} trials completed: {results[0].why}"
-            for name in ("log.txt",):
-                if (results[0].folder / name).exists():
-                    (folder / name).write_bytes((results[0].folder / name).read_bytes())
+            if results[0].log.exists():
+                (folder / "log.txt").write_bytes(results[0].log.read_bytes())
         return NodeResult(RunStatus.FAILED, folder, why=why)
     sign = 1 if sweep.maximize else -1
     best = max(measured, key=lambda result: sign * result.metrics[sweep.metric])

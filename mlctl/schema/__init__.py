@@ -1,4 +1,4 @@
-"""The JSON Schemas of the kinds, and the check of a document by them."""
+"""The JSON Schemas of the kinds, and the check of documents against them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
     "texts",
 ]
 
-# id of a schema -> the schema (kept, so that the id stays its own) and the compiled check.
+# id of a schema -> the schema (kept, so that its id stays unique) and the compiled check.
 _compiled: dict[int, tuple[Schema, Predicate | None]] = {}
 
 
 def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
-    """The findings about a document by its schema, without duplicates, in no particular order."""
+    """Yield the schema's findings on a document, without duplicates, in no order."""
     if id(schema) not in _compiled:
         _compiled[id(schema)] = (schema, compile_schema(resolved(schema)))
     _, is_valid = _compiled[id(schema)]

@@ -1,8 +1,8 @@
-"""Schemas compiled to functions that say quickly whether a value is valid.
+"""Compile schemas to functions that quickly decide whether a value is valid.
 
-Most documents are valid, so that `jsonschema` need not be imported. The functions agree with it on
-every value (a property test says so). A schema with a keyword that is not known here is not
-compiled, and the library decides.
+Most documents are valid, so `jsonschema` need not be imported. The functions agree with it on every
+value (a property test checks this). A schema with an unsupported keyword is not compiled, and the
+library decides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Predicate: TypeAlias = Callable[[Data], bool]
 Known: TypeAlias = dict[int, Predicate]
 """The predicate of each schema that was met, by its id; the root keeps them alive."""
 
-# Keywords without an effect on validity of their own.
+# Keywords that do not affect validity by themselves.
 _ANNOTATIONS = frozenset(
     {
         *("$schema", "$id", "$defs", "title", "description", "default", "examples"),
@@ -30,8 +30,7 @@ _ANNOTATIONS = frozenset(
 
 _ANYTHING: Mapping[str, Data] = {}
 
-# The functions run for each value of each document: loops, as a generator would cost three times
-# as much.
+# These functions run for every value of every document: a loop takes a third of a generator's time.
 # ruff: noqa: SIM110
 
 
@@ -40,7 +39,7 @@ class UnknownKeyword(Exception):
 
 
 def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
-    """A function that says whether a value is valid; None if the schema cannot be compiled."""
+    """Compile a schema to a function that decides validity; None if it cannot be compiled."""
     try:
         return _all(schema, {})
     except UnknownKeyword:
@@ -48,7 +47,7 @@ def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
 
 
 def _all(schema: Mapping[str, Data], compiled: Known) -> Predicate:
-    """The check for a schema; what several schemas have within them is compiled once."""
+    """Return the check of a schema; subschemas shared by several schemas are compiled once."""
     if id(schema) not in compiled:
         compiled[id(schema)] = _conjunction(list(_checks(schema, compiled)))
     return compiled[id(schema)]
@@ -65,7 +64,7 @@ def _checks(schema: Mapping[str, Data], compiled: Known) -> Iterator[Predicate]:
 
 
 def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  # a table of keywords
-    """The check for a keyword without schemas within it; None if it is not one of these."""
+    """Return the check of a keyword without subschemas; None if it is not one of these."""
     match keyword:
         case "type":
             return _typed([wants] if isinstance(wants, str) else wants)
@@ -92,7 +91,7 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
 def _of_parts(  # noqa: PLR0911  # a table of keywords
     keyword: str, wants: Any, schema: Mapping[str, Data], compiled: Known
 ) -> Predicate | None:
-    """The check for a keyword with schemas within it; None if it is not one of these."""
+    """Return the check of a keyword with subschemas; None if it is not one of these."""
     names = frozenset(schema.get("properties", {}))
     match keyword:
         case "properties":
@@ -182,7 +181,7 @@ def _text(keyword: str, limit: Any) -> Predicate:
 
 @cache
 def _expression(pattern: str) -> re.Pattern[str]:
-    """Compiled when a value is there to be looked at: most patterns of a schema never are."""
+    """Compile a pattern on first use: most patterns of a schema are never needed."""
     return re.compile(pattern)
 
 
@@ -236,7 +235,7 @@ def _unique(value: Data) -> bool:
 
 
 def _same(left: Data, right: Data) -> bool:
-    """Equality of JSON: 1 is 1.0, and true is not 1."""
+    """Compare as JSON does: 1 equals 1.0, and true does not equal 1."""
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same, left, right))
     if isinstance(left, dict) and isinstance(right, dict):

@@ -1,4 +1,4 @@
-"""What is wrong with a document by a schema: words of our own for common errors."""
+"""Explain what is wrong with a document by its schema, with our own words for common errors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from jsonschema.validators import Draft202012Validator, extend
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import fields, rules, values
+from mlctl.schema.readings import read_as_az_does
 from mlctl.schema.structure import Schema, forms, resolved
 from mlctl.schema.text import enumerated
 from mlctl.schema.violation import Violation
 from mlctl.source import Document
 
-# id of a schema -> the schema (kept, so that the id stays its own) and its validator.
+# id of a schema -> the schema (kept, so that its id stays unique) and its validator.
 _validators: dict[int, tuple[Schema, Validator]] = {}
 
 
 def explain(document: Document, schema: Schema) -> Iterator[Diagnostic]:
-    """The findings about a document by its schema, without duplicates."""
+    """Yield the schema's findings on a document, without duplicates."""
     validator = _validator(schema)
     errors = list(validator.iter_errors(document.data))
+    readings = list(read_as_az_does(errors, document))
+    yield from readings
+    if readings:
+        errors = list(validator.iter_errors(document.data))
     if errors:
         form, other_forms = _form(validator, document)
         findings = (
@@ -43,14 +48,14 @@ def _validator(schema: Schema) -> Validator:
 
 
 def _build(schema: Schema) -> Validator:
-    # References are taken in beforehand: to follow them each time costs half of the check.
+    # Resolve references first: following them each time takes half of the check.
     exact: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
     validator: Validator = exact(resolved(schema))
     return validator
 
 
 def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema) -> Iterator[Any]:
-    """`pattern` where `$` matches only at the very end; Python's also before a last line break."""
+    """Check `pattern` with `$` only at the very end; Python's also matches before a line break."""
     if isinstance(instance, str) and (
         not re.search(pattern, instance) or (pattern.endswith("$") and instance.endswith("\n"))
     ):
@@ -58,7 +63,7 @@ def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema
 
 
 def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schema, ...]]:
-    """The form that the document has, and the other forms of its kind."""
+    """Return the document's form, and the other forms of its kind."""
     root: Any = validator.schema
     ladder = list(forms(root))
     chosen = next(
@@ -93,7 +98,7 @@ def _diagnostics(
         case "required":
             yield from fields.missing(violation)
         case "not" if "required" in violation.wants:
-            if isinstance(error.instance, dict):  # else its type is wrong, which is told
+            if isinstance(error.instance, dict):  # otherwise its type is wrong, which is reported
                 yield fields.excluding(violation)
         case "anyOf":
             yield from _any_of(error, violation)
@@ -115,7 +120,7 @@ def _diagnostics(
 
 
 def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic]:
-    """Report on the branch that was meant: the one whose type the value has."""
+    """Report on the intended alternative: the one that accepts the value's type."""
     branches: list[Schema] = violation.wants
     if all("required" in branch and "properties" not in branch for branch in branches):
         yield fields.one_of(violation, branches)
@@ -128,12 +133,15 @@ def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic
         yield values.wrong_type(
             violation, [type_name for branch in branches for type_name in values.types(branch)]
         )
-    elif len(fitting) > 1:
+    elif len(fitting) > 1 and isinstance(violation.value, str):
         grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in fitting]
         yield values.bad_reference(
             violation, grammar, [branches[i].get("pattern", "") for i in fitting]
         )
     else:
-        for inner in error.context or ():
-            if inner.relative_schema_path[0] == fitting[0]:
-                yield from _diagnostics(inner, violation.document, violation.form, violation.others)
+        causes = {
+            i: [cause for cause in error.context or () if cause.relative_schema_path[0] == i]
+            for i in fitting
+        }
+        for inner in min(causes.values(), key=len):  # of the branch that it is nearest to
+            yield from _diagnostics(inner, violation.document, violation.form, violation.others)

@@ -1,4 +1,4 @@
-"""Findings about keys: unknown, misplaced, missing, excluding each other."""
+"""Findings about keys: unknown, misplaced, missing, mutually exclusive."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mlctl.schema.text import enumerated, example, listed, nearest, with_article
 from mlctl.schema.values import breach
 from mlctl.schema.violation import Violation
 
-# What nobody refuses in a component, or in a step that runs one.
+# Keys that are accepted in every component, and in every step that runs one.
 IGNORED_FIELD = Rule("MLC358", "ignored-field", Severity.WARNING)
 _FEW = 12
 
 
 def unknown(violation: Violation) -> Iterator[Diagnostic]:
-    """One diagnostic for each key that the schema does not have."""
+    """Yield a diagnostic for each key that the schema does not have."""
     for key in violation.value:
         if key in _known(violation.schema):
             continue
@@ -32,10 +32,10 @@ def unknown(violation: Violation) -> Iterator[Diagnostic]:
 
 
 def missing(violation: Violation) -> Iterator[Diagnostic]:
-    """One diagnostic for each required key that is not there.
+    """Yield a diagnostic for each missing required key.
 
-    None where the key is there under a misspelt name, or the document has another form's fields:
-    those have diagnostics of their own.
+    None if the key is misspelt, or the document has fields of another form: those have diagnostics
+    of their own.
     """
     strange = [key for key in violation.value if key not in _known(violation.schema)]
     if not violation.at and any(_form_with(violation, key) for key in strange):
@@ -48,12 +48,12 @@ def missing(violation: Violation) -> Iterator[Diagnostic]:
 
 
 def one_of(violation: Violation, branches: Iterable[Schema]) -> Diagnostic:
-    """At least one of several keys is required, and none is there."""
+    """Report that at least one of several keys is required."""
     return _missing(violation, [key for branch in branches for key in branch["required"]])
 
 
 def excluding(violation: Violation) -> Diagnostic:
-    """Keys that are not allowed together, at the last of them."""
+    """Report keys that exclude each other, at the last of them."""
     *first_keys, last = sorted(violation.wants["required"], key=list(violation.value).index)
     related = tuple(
         violation.document.label((*violation.at, key), "and this", key=True) for key in first_keys
@@ -65,9 +65,9 @@ def excluding(violation: Violation) -> Diagnostic:
 
 
 def bad_key(violation: Violation) -> Diagnostic:
-    """A key that somebody chose (the name of a step) is no valid name."""
+    """Report a user-defined key (the name of a step) that is not a valid name."""
     key, schema = violation.value, violation.schema
-    message = f"{violation.shown} is no valid name: {breach(key, schema)}"
+    message = f"{violation.shown} is not a valid name: {breach(key, schema)}"
     return violation.diagnostic(rules.BAD_NAME, message, schema.get("x-mlctl-name"), key=key)
 
 
@@ -77,7 +77,7 @@ def _known(schema: Schema) -> Schema:
 
 
 def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
-    """The finding if the key belongs elsewhere in this form, or to another form; else None."""
+    """Report a key that belongs elsewhere in this form, or to another form; None otherwise."""
     if key in violation.schema.get("x-mlctl-retired", {}):
         return None
     place = _place(violation.form, key)
@@ -93,7 +93,7 @@ def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
     has_type = len(types) == 1 or "type" in other_form.get("required", ())
     needed_type = f"`type: {types[0]}`" if has_type else "no `type`"
     place = _place(other_form, key)
-    under = f", and stands under `{pointer.dotted(place)}` there" if place else ""
+    under = f", where it belongs under `{pointer.dotted(place)}`" if place else ""
     return violation.diagnostic(
         rules.WRONG_FORM,
         f"`{key}` needs {needed_type}{under}",
@@ -110,7 +110,7 @@ def _form_hint(violation: Violation, needed_type: str) -> str:
 
 
 def _form_with(violation: Violation, key: str) -> Schema | None:
-    """The other form that has a key which this form has nowhere."""
+    """Return another form that has a key which this form does not have anywhere."""
     if _place(violation.form, key) is not None or key in violation.schema.get(
         "x-mlctl-retired", {}
     ):
@@ -122,7 +122,7 @@ def _form_with(violation: Violation, key: str) -> Schema | None:
 
 
 def _place(schema: Schema, key: str, at: Pointer = ()) -> Pointer | None:
-    """The pointer of the first object that has a key, from the top down."""
+    """Return the pointer of the topmost object that has a key."""
     if key in _known(schema):
         return at
     below = (_place(inner, key, (*at, name)) for name, inner in _known(schema).items())
@@ -147,14 +147,14 @@ def _unknown_hint(violation: Violation, key: str) -> str:
         return f"did you mean `{near}`?"
     kind = None if violation.at else _kinds_by_key().get(key)
     if kind:
-        return f"{with_article(kind)} has it: is this one? then name its schema in `$schema`"
+        return f"{with_article(kind)} has it: if this is one, name its schema in `$schema`"
     few = sorted(name for name in writable if name != "$schema")
     return f"the fields here are {listed(few[:_FEW], 'and')}" + (" and more" if few[_FEW:] else "")
 
 
 @cache
 def _kinds_by_key() -> dict[str, str]:
-    """Key -> the title of the first schema that has it at its top level."""
+    """Return key -> the title of the first schema that has it at its top level."""
     titles: dict[str, str] = {}
     for name in names():
         root = resolved(load(name))

@@ -1,8 +1,8 @@
-"""The files of the schemas: in the installed package, or at the top of the repository.
+"""Load the schema files, from the installed package or the repository.
 
-A schema may take fields of another one, so that what is true of a field stands in one file:
-`"$ref": "commandJob.schema.json#/properties/command"`. `load` brings what is taken along, under the
-name of its file in `$defs` (a compound schema document, JSON Schema 2020-12, section 9.3).
+A schema may use fields of another one, so that each fact about a field is in one file: `"$ref":
+"commandJob.schema.json#/properties/command"`. `load` includes such files by name in `$defs` (a
+compound schema document, JSON Schema 2020-12, section 9.3).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _FILE = re.compile(r'"\$ref": "([^"#]+)')
 
 
 def names() -> tuple[str, ...]:
-    """The names that `load` knows: `amlCompute`, `batchDeployment`, ..."""
+    """Return the names that `load` knows: `amlCompute`, `batchDeployment`, ..."""
     return tuple(sorted(path.name.removesuffix(SUFFIX) for path in _folder().glob(f"*{SUFFIX}")))
 
 
 @cache
 def load(name: str) -> Schema:
-    """The schema, with what it takes of other files; read once.
+    """Load a schema with what it uses of other files; read once.
 
     Raises:
-        FileNotFoundError: there is no such schema.
+        FileNotFoundError: the schema does not exist.
     """
     root = _parsed(name)
     files = _taken(name)
@@ -42,7 +42,7 @@ def load(name: str) -> Schema:
 
 
 def texts() -> dict[str, str]:
-    """File name -> text of every schema, each complete in itself, for editors."""
+    """Return file name -> text of every schema, each self-contained, for editors."""
     return {f"{name}{SUFFIX}": _text(name) for name in names()}
 
 
@@ -57,7 +57,7 @@ def _parsed(name: str) -> Schema:
 
 
 def _taken(name: str) -> list[str]:
-    """The files that a schema takes something of, and those that these do, in order."""
+    """Return the files that a schema uses, directly or indirectly, in order."""
     files: dict[str, None] = {}
     new = _FILE.findall(_read(name))
     while new:
@@ -70,14 +70,14 @@ def _taken(name: str) -> list[str]:
 
 @cache
 def _embedded(file: str) -> Schema:
-    """A whole file as it stands in the `$defs` of another."""
+    """Return a whole file for the `$defs` of another."""
     root = _parsed(file.removesuffix(SUFFIX))
     moved = _moved(root, f"/$defs/{file}")
     return {key: value for key, value in moved.items() if key not in ("$schema", "$id", "examples")}
 
 
 def _moved(part: Data, under: str) -> Data:
-    """A part of a schema that now stands at `under`: all that it refers to is in one document."""
+    """Return a part of a schema moved to `under`, with its references adjusted."""
     if isinstance(part, list):
         return [_moved(item, under) for item in part]
     if not isinstance(part, dict):

@@ -1,8 +1,8 @@
-"""Schemas that somebody else wrote, such as those of a project's policies: checked in bounded time.
+"""Check data against schemas that others wrote, such as policies', in bounded time.
 
-What has no bound is refused: references that are neither a pointer within the schema nor to one of
-mlctl's own, or lead back to where they stand or to too much; parts that nest too deeply; patterns
-that can take exponential time. Nothing is fetched.
+Unbounded constructs are refused: references that are neither a pointer within the schema nor to one
+of mlctl's, or that are recursive or lead to too much; parts nested too deeply; patterns that can
+take exponential time. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from mlctl.pointer import Data, Pointer
 from mlctl.schema import simple
 from mlctl.schema.files import SUFFIX, load, names
 
-_MOST_PARTS = 2_000  # of a schema, with what its references lead to
+_MOST_PARTS = 2_000  # of a schema, including the targets of its references
 _MOST_CHECKS = 2_000_000  # parts of a schema, times values of a document
-_MOST_UNEVALUATED = 3  # each can double the work of what it stands around
-_DEEPEST = 30  # parts within parts
-_MANY = 256  # times that a repeat without a bound repeats
-# Characters of a text at most, by the ways in which its pattern can match; above them, none.
+_MOST_UNEVALUATED = 3  # each can double the work of what contains it
+_DEEPEST = 30  # levels of parts within parts
+_MANY = 256  # assumed number of repeats of an unbounded repeat
+# Maximum length of a text, by the number of ways in which its pattern can match.
 _LONGEST = ((2**6, 100_000), (2**10, 10_000), (2**17, 256), (2**28, 100))
 _LONGEST_KEY = 256
 _MOST_WAYS, _MOST_WAYS_OF_KEYS = 2**28, 2**10
@@ -43,7 +43,7 @@ _TOO_DEEP = "it is nested too deeply"
 
 
 def wrong(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
-    """Where and why something is no JSON Schema, or none that is checked in bounded time."""
+    """Return where and why something is not a JSON Schema, or not one of bounded time."""
     if simple.predicate(schema) is not None:
         return None
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  (40 ms)
@@ -55,16 +55,16 @@ def wrong(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
     except RecursionError:
         return (), _TOO_DEEP
     except OverflowError as error:
-        return (), f"a pattern in it is no regular expression: {error}"
+        return (), f"a pattern in it is not a regular expression: {error}"
     return _without_bound(schema)
 
 
 def _without_bound(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
-    """Where and why a valid schema is not checked in bounded time."""
+    """Return where and why a valid schema cannot be checked in bounded time."""
     unevaluated = 0
     for number, (at, part) in enumerate(_parts(schema)):
         if number >= _MOST_PARTS:
-            return (), f"with what its references lead to it has more than {_MOST_PARTS:,} parts"
+            return (), f"it has more than {_MOST_PARTS:,} parts, including its references"
         if isinstance(part, str):
             return at, part
         unevaluated += sum(key.startswith("unevaluated") for key in part)
@@ -78,7 +78,7 @@ def _without_bound(schema: Mapping[str, Data]) -> tuple[Pointer, str] | None:
 
 
 def _parts(schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, Mapping[str, Data] | str]]:
-    """The objects of a schema, those that references lead to once more; else what is wrong."""
+    """Yield the objects of a schema, referenced ones for each reference; else what is wrong."""
     pending: list[tuple[Data, Pointer, tuple[str, ...], int]] = [(schema, (), (), 0)]
     while pending:
         part, at, referring, depth = pending.pop()
@@ -91,19 +91,19 @@ def _parts(schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, Mapping[str, D
             if reference is None:
                 continue
             if _shipped(reference) is not None:
-                continue  # it is bounded, and looked at by nobody twice
+                continue  # it is bounded, and never visited twice
             target = _target(schema, reference)
             if target is None:
-                yield at, f"`{reference}` is no pointer within the schema, and no schema of mlctl"
+                yield at, f"`{reference}` is neither a pointer in the schema nor a schema of mlctl"
             elif reference in referring or target is schema:
-                yield at, f"`{reference}` leads back to where it stands"
+                yield at, f"`{reference}` is recursive"
             else:
                 inner.append((at, target, (*referring, reference)))
         pending += [(value, place, names, depth + 1) for place, value, names in reversed(inner)]
 
 
 def _inner(part: Mapping[str, Data]) -> Iterator[tuple[Pointer, Data]]:
-    """The schemas in a schema; a field may have any name, so that only their places tell."""
+    """Yield the schemas in a schema, by their places, since a field may have any name."""
     for key, value in part.items():
         if key in _SCHEMA:
             yield (key,), value
@@ -114,7 +114,7 @@ def _inner(part: Mapping[str, Data]) -> Iterator[tuple[Pointer, Data]]:
 
 
 def _shipped(reference: str) -> Data:
-    """What a reference to a schema of mlctl leads to: `amlCompute.schema.json#/properties/size`."""
+    """Return the target of a reference to mlctl: `amlCompute.schema.json#/properties/size`."""
     file, _, fragment = reference.partition("#")
     name = file.removesuffix(SUFFIX)
     if name == file or name not in names() or "%" in fragment:
@@ -123,7 +123,7 @@ def _shipped(reference: str) -> Data:
 
 
 def _retrieve(uri: str) -> Any:
-    """A schema of mlctl, for the library.
+    """Return a schema of mlctl, for the library.
 
     Raises:
         NoSuchResource: it is another one.
@@ -138,7 +138,7 @@ def _retrieve(uri: str) -> Any:
 
 
 def _target(schema: Mapping[str, Data], reference: str) -> Data:
-    """What a pointer leads to; None for anything else, and where another base would be in force."""
+    """Return a pointer's target; None for anything else, and if another base applies."""
     if reference[:1] != "#" or "%" in reference:
         return None
     steps = pointer.parse(reference[1:])
@@ -149,10 +149,10 @@ def _target(schema: Mapping[str, Data], reference: str) -> Data:
 
 
 def _wrong_base(part: Mapping[str, Data]) -> str | None:
-    """Why a part of a schema would be read otherwise than the schema itself."""
+    """Return why a part of a schema would be read differently from the schema itself."""
     for key in ("$id", "$schema"):
         if isinstance(part.get(key), str):
-            return f"`{key}` stands for the whole schema only"
+            return f"`{key}` is only allowed for the whole schema"
     return None
 
 
@@ -167,15 +167,15 @@ def _wrong_pattern(part: Mapping[str, Data]) -> str | None:
 
 
 def _ways(pattern: str) -> float:
-    """In about how many ways a pattern may match; infinitely many where repeats multiply."""
-    # Of each open group: the ways of its earlier branches, of this one, and of its last element.
+    """Estimate in how many ways a pattern may match; infinite if repeats multiply."""
+    # For each open group: the ways of its earlier branches, of this one, and of its last element.
     groups = [(0.0, 1.0, 1.0)]
     before = ""
     for token in _TOKEN.finditer(pattern):
         kind = token.lastgroup or ""
         branches, branch, element = groups.pop()
         if kind == "escape" and token[0][1].isdigit():
-            return math.inf  # what it refers to is matched again and again
+            return math.inf  # what it refers to may be matched repeatedly
         if kind == "open":
             groups += [(branches, branch * element, 1), (0, 1, 1)]
         elif kind == "close" and groups:
@@ -186,7 +186,7 @@ def _ways(pattern: str) -> float:
             groups.append((branches + branch * element, 1, 1))
         elif kind != "repeat" or before == "open":
             groups.append((branches, branch * element, 1))
-        elif before == "repeat":  # says that the repeat is lazy
+        elif before == "repeat":  # makes the repeat lazy
             groups.append((branches, branch, element))
         else:
             groups.append((branches, branch, _repeated(element, token[0])))
@@ -196,7 +196,7 @@ def _ways(pattern: str) -> float:
 
 
 def _repeated(ways: float, repeat: str) -> float:
-    """The ways of an element that is repeated."""
+    """Return the ways of a repeated element."""
     least, comma, most = repeat.strip("{}").partition(",")
     if repeat == "?":
         return ways + 3  # a choice costs more than one more character of a repeat
@@ -209,7 +209,7 @@ def _repeated(ways: float, repeat: str) -> float:
 
 
 def unmet(data: Data, schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, str]]:
-    """Where and why data does not meet a schema, in the order of the places."""
+    """Yield where and why data does not match a schema, in the order of the places."""
     from referencing import Registry  # noqa: PLC0415
 
     parts = [part for _, part in _parts(schema)]
@@ -219,7 +219,7 @@ def unmet(data: Data, schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, str
         return
     long_key = next((at for at in places if at and len(str(at[-1])) > _LONGEST_KEY), None)
     if long_key and any("patternProperties" in part for part in parts):
-        yield long_key, f"a key of more than {_LONGEST_KEY} characters is not matched"
+        yield long_key, f"a key of more than {_LONGEST_KEY} characters cannot be checked"
         return
     try:
         registry: Any = Registry(retrieve=_retrieve)  # type: ignore[call-arg]
@@ -233,7 +233,7 @@ def unmet(data: Data, schema: Mapping[str, Data]) -> Iterator[tuple[Pointer, str
 
 @cache
 def _bounded_validator() -> Any:
-    """The class of validators that work in bounded time: made once, which takes 1 ms."""
+    """Build the class of validators that work in bounded time, once, since it takes 1 ms."""
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415
 
     bounded: Any = validators.extend(  # type: ignore[no-untyped-call]  # the library's has no types
@@ -243,7 +243,7 @@ def _bounded_validator() -> Any:
 
 
 def _places(data: Data, at: Pointer = ()) -> Iterator[Pointer]:
-    """Of every value."""
+    """Yield the pointer of every value."""
     yield at
     if isinstance(data, Mapping | list):
         for step, value in data.items() if isinstance(data, Mapping) else enumerate(data):
@@ -258,13 +258,13 @@ def _unmatched(_validator: Any, pattern: str, value: Data, _schema: Data) -> Ite
     ways = _ways(pattern)
     longest = next((length for most, length in _LONGEST if ways <= most), 0)
     if len(value) > longest:
-        yield ValidationError(f"a text of more than {longest:,} characters is not matched")
+        yield ValidationError(f"a text of more than {longest:,} characters cannot be checked")
     elif not re.search(pattern, value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
 def _repeated_items(_validator: Any, unique: Data, value: Data, _schema: Data) -> Iterator[Any]:
-    """As the library does, in linear time."""
+    """Check as the library does, but in linear time."""
     from jsonschema import ValidationError  # noqa: PLC0415
 
     if unique and isinstance(value, list):
@@ -274,7 +274,7 @@ def _repeated_items(_validator: Any, unique: Data, value: Data, _schema: Data) -
 
 
 def _canonical(value: Data) -> Data:
-    """A value in which numbers that are equal are spelled equally."""
+    """Return a value in which equal numbers are spelt equally."""
     if isinstance(value, Mapping):
         return {str(key): _canonical(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The order in which the keys of a document are written: that of its schema."""
+"""The order in which a document's keys are written: that of its schema."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from mlctl.pointer import Data, Pointer
 from mlctl.schema.places import places
 from mlctl.schema.structure import Schema, resolved
 
-_FIRST = ("$schema", "name", "endpoint_name", "version", "type")  # of a document, as az's own files
+_FIRST = ("$schema", "name", "endpoint_name", "version", "type")  # as in az's own files
 
 
 def ordered(data: Data, schema: Schema) -> Data:
-    """A document with its keys in the order of its schema, those that it has not last."""
+    """Sort a document's keys by its schema; unknown keys come last."""
     orders = key_orders(schema, data)
 
     def within(value: Data, at: Pointer) -> Data:
@@ -27,12 +27,12 @@ def ordered(data: Data, schema: Schema) -> Data:
 
 
 def key_orders(schema: Schema, data: Data) -> dict[Pointer, Sequence[str]]:
-    """Of each mapping of a document, the keys that its schema has for it, in the schema's order.
+    """Return the schema's keys for each mapping of a document, in order.
 
-    A document begins with what it is. Mappings whose keys their author chooses are left out.
+    The document's identifying keys come first. Mappings with user-defined keys are left out.
     """
     orders: dict[Pointer, dict[str, None]] = {}
-    for at, level in places(resolved(schema), data):
+    for at, level in places(resolved(schema), data, leaves=False):
         names = level.get("properties", {})
         if names:
             lead = () if at else [name for name in _FIRST if name in names]

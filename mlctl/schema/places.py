@@ -1,8 +1,8 @@
-"""Where a schema says something of the values of a document, however deep they stand."""
+"""Find what a schema says about each value of a document, at any depth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 
 from mlctl.pointer import Data, Pointer
@@ -11,11 +11,13 @@ from mlctl.schema.structure import Schema
 from mlctl.schema.text import is_a
 
 
-def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]]:
-    """Each value of `data` with what the schema says of it: more than once where branches do.
+def places(
+    schema: Schema, data: Data, at: Pointer = (), *, leaves: bool = True
+) -> Iterator[tuple[Pointer, Schema]]:
+    """Yield each value of `data` with its schemas: several if alternatives apply.
 
-    `schema` has no references in it. Of an `anyOf` the branches count that take the type of the
-    value, of an `if` the branch that holds.
+    Without `leaves`, only objects and lists. `schema` has no references. Of an `anyOf`, the
+    alternatives count that accept the value's type; of an `if`, the branch that applies.
     """
     branching = "anyOf" in schema or "if" in schema
     for level in _levels(schema, data) if branching else (schema,):
@@ -24,15 +26,15 @@ def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Point
             properties, additional = level.get("properties", {}), level.get("additionalProperties")
             for name, value in data.items():
                 inner = properties.get(name, additional)
-                if isinstance(inner, Mapping):
-                    yield from places(inner, value, (*at, name))
-        elif isinstance(data, list) and isinstance(level.get("items"), Mapping):
+                if isinstance(inner, dict) and (leaves or isinstance(value, dict | list)):
+                    yield from places(inner, value, (*at, name), leaves=leaves)
+        elif isinstance(data, list) and isinstance(level.get("items"), dict):
             for index, value in enumerate(data):
-                yield from places(level["items"], value, (*at, index))
+                yield from places(level["items"], value, (*at, index), leaves=leaves)
 
 
 def mentions(schema: Schema, annotation: str) -> bool:
-    """Whether an annotation stands anywhere below a schema."""
+    """Whether an annotation occurs anywhere in a schema."""
     return annotation in _below(_Key(schema))
 
 
@@ -52,7 +54,7 @@ def _levels(schema: Schema, data: Data) -> Iterator[Schema]:
 
 
 class _Key:
-    """A schema as the key of a cache: itself, not its equals."""
+    """A schema as a cache key, by identity."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema

@@ -14,11 +14,12 @@ BAD_REFERENCE = Rule("MLC107", "bad-reference", Severity.ERROR)
 EMPTY_VALUE = Rule("MLC108", "empty-value", Severity.ERROR)
 WRONG_FORM = Rule("MLC109", "wrong-form", Severity.ERROR)
 EXCLUDING_FIELDS = Rule("MLC110", "excluding-fields", Severity.ERROR)
+READ_OTHERWISE = Rule("MLC111", "value-read-otherwise", Severity.WARNING)
 NOT_AS_THE_SCHEMA = Rule("MLC199", "not-as-the-schema", Severity.ERROR)
 
 SCHEMA_RULES = tuple(value for value in dict(globals()).values() if isinstance(value, Rule))
 
 
 def is_preview(hint: str) -> bool:
-    """Whether a hint says that a value is of a private preview, which the service knows."""
+    """Whether a hint says that a value belongs to a private preview, which the service knows."""
     return hint.startswith("a private preview of the service")

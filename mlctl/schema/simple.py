@@ -1,7 +1,7 @@
-"""Simple schemas of others: right and quickly checked by what can be seen, without the library.
+"""Quick checks for simple schemas by others, without the library.
 
-In them a value meets one schema at most (nothing like `anyOf`, no reference, no pattern), so that a
-document is checked in one pass, whatever the schema. Most schemas of policies are such.
+In these a value meets at most one schema (no `anyOf` or the like, no reference, no pattern), so a
+document is checked in one pass. Most schemas in policies are simple.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 from mlctl.pointer import Data
 from mlctl.schema.compiled import Predicate, compile_schema
 
-_DEEPEST = 30  # schemas within schemas
+_DEEPEST = 30  # levels of nested schemas
 _TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
 
 
 def predicate(schema: Mapping[str, Data]) -> Predicate | None:
-    """A function that says whether a value meets a schema; None where it is not a simple one."""
+    """Return a function that checks a value against a schema; None if it is not simple."""
     return compile_schema(schema) if _is_simple(schema, _DEEPEST) else None
 
 
 def _is_simple(schema: Data, depth: int) -> bool:
-    """Whether something is surely a valid schema, with simple keywords alone."""
+    """Whether something is certainly a valid schema with only simple keywords."""
     return (
         depth > 0
         and isinstance(schema, dict)

@@ -1,4 +1,4 @@
-"""The structure of the schemas: local references, and the forms of a document."""
+"""The structure of schemas: local references, and the forms of a document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAID = ("title", "description", "examples", "default")
 
 
 def expanded(part: Mapping[str, Data]) -> Mapping[str, Data]:
-    """An object of a schema without shorthand of its own; it has no `$ref`s within it."""
+    """Return an object of a schema, without `$ref`s, with its own shorthand expanded."""
     if takes_expressions(part):
         part = _with_expressions(part)
     if _ANY_CASE in part:
@@ -28,7 +28,7 @@ def expanded(part: Mapping[str, Data]) -> Mapping[str, Data]:
 
 
 def takes_expressions(part: Mapping[str, Data]) -> bool:
-    """Whether the values of an object may be expressions, by its own word."""
+    """Whether the values of an object may be expressions, as it says."""
     return part.get(_BINDINGS) is True
 
 
@@ -42,7 +42,7 @@ def _with_expressions(part: Mapping[str, Data]) -> dict[str, Data]:
 
 
 def _bound(schema: Mapping[str, Any]) -> dict[str, Data]:
-    """A schema that takes an expression in place of each value."""
+    """Return a schema that accepts an expression in place of each value."""
     inner = dict(schema)
     if "properties" in schema:
         inner["properties"] = {name: _bound(one) for name, one in schema["properties"].items()}
@@ -69,14 +69,14 @@ def _letter(letter: str) -> str:
 
 Schema = Mapping[str, Data]
 
-# id of a schema -> the schema (kept, so that the id stays its own) and what it resolves to.
+# id of a schema -> the schema (kept, so that its id stays unique) and its resolved form.
 _resolved: dict[int, tuple[Schema, Schema]] = {}
 
 
 def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
-    """(condition, schema) of each form: the root's `if`/`then`/`else` ladder, or the root alone.
+    """Yield (condition, schema) of each form: the root's `if`/`then`/`else` chain, or the root.
 
-    The condition of the last form is None: it is the form if no condition above it is met.
+    The condition of the last form is None: it applies if no earlier condition does.
     """
     rung = root
     while "if" in rung:
@@ -86,7 +86,7 @@ def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
 
 
 def dereferenced(root: Schema, schema: Schema) -> Schema:
-    """`schema` with its own local `$ref` replaced by its target in `root`; its siblings win."""
+    """Return `schema` with its own local `$ref` resolved in `root`; its siblings win."""
     while is_local_reference(schema.get("$ref")):
         target = pointer.get(root, pointer.parse(schema["$ref"][1:]))
         schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
@@ -94,9 +94,9 @@ def dereferenced(root: Schema, schema: Schema) -> Schema:
 
 
 def resolved(schema: Schema) -> Schema:
-    """`schema` with all local `$ref`s within it replaced, and no shorthand; made once.
+    """Return `schema` with all local `$ref`s resolved and shorthand expanded; cached.
 
-    One that leads to itself stays. What several refer to is one object in the result.
+    Recursive ones stay. What several refer to is one object in the result.
     """
     cached = _resolved.get(id(schema))
     if cached is None:
@@ -107,7 +107,7 @@ def resolved(schema: Schema) -> Schema:
 
 
 def without_shorthand(schema: Schema) -> Schema:
-    """`schema` as editors know it: shorthand is written out, and references stay."""
+    """Return `schema` as editors understand it: with shorthand expanded, but references kept."""
     whole: Schema = _written_out(schema, schema)
     return whole
 

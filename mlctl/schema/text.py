@@ -1,4 +1,4 @@
-"""Wording of messages: nearest words, lists, articles, types, values in short."""
+"""Wording of messages: nearest words, lists, articles, types, short values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = {
     "null": "nothing",
 }
 
-_LONGEST_WORD = 200  # no name of Azure's is longer; what is longer was not meant to be one
+_LONGEST_WORD = 200  # no name of Azure's is longer
 
 _CLASSES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -32,17 +32,17 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be; None when nothing is near.
+    """Return the known word that `word` probably means; None if no word is near.
 
-    Letter case, `-` and `_` count for nothing, two letters exchanged for one mistake; one mistake
-    is forgiven for every three letters of the longer word. Of equally near words the first in
-    the alphabet.
+    Letter case, `-` and `_` are ignored, and two exchanged letters are one mistake; one mistake is
+    allowed per three letters of the longer word. Of equally near words the first in the alphabet
+    counts.
     """
     bare = _bare(word[:_LONGEST_WORD])
     return None if len(word) > _LONGEST_WORD else _nearest(bare, tuple(words))
 
 
-@lru_cache(maxsize=1024)  # a slip that was copied is looked up once
+@lru_cache(maxsize=1024)  # a mistake that was copied is looked up once
 def _nearest(bare: str, words: tuple[str, ...]) -> str | None:
     letters, at = _letters(bare), _positions(bare)
     best, limit = None, len(bare)
@@ -50,7 +50,7 @@ def _nearest(bare: str, words: tuple[str, ...]) -> str | None:
         allowed = min(max(1, max(len(bare), len(bare_candidate)) // 3), limit)
         strange = max((letters & ~others).bit_count(), (others & ~letters).bit_count())
         if max(strange, abs(len(bare) - len(bare_candidate))) > allowed:
-            continue  # each such letter is a mistake at least
+            continue  # each such letter is at least one mistake
         mistakes = _distance(at, len(bare), bare_candidate)
         if mistakes <= allowed:
             best, limit = candidate, mistakes - 1  # only a nearer one is better
@@ -59,12 +59,12 @@ def _nearest(bare: str, words: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=64)
 def _indexed(words: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
-    """By the alphabet: each known word, itself without case and dashes, and its letters."""
+    """Return, in alphabetical order: each known word, its bare form, and its letters."""
     return tuple((word, _bare(word), _letters(_bare(word))) for word in sorted(words))
 
 
 def _positions(word: str) -> dict[str, int]:
-    """Letter -> where it stands in the word, as bits."""
+    """Return letter -> its positions in the word, as bits."""
     at: dict[str, int] = {}
     for place, letter in enumerate(word):
         at[letter] = at.get(letter, 0) | 1 << place
@@ -72,7 +72,7 @@ def _positions(word: str) -> dict[str, int]:
 
 
 def _letters(word: str) -> int:
-    """The letters of a word as a set of bits, told apart modulo 64: enough to rule words out."""
+    """Return the letters of a word as a set of bits modulo 64, enough to rule words out."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) & 63)
@@ -80,19 +80,19 @@ def _letters(word: str) -> int:
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:
-    """`a`, `b` or `c`."""
+    """Format `a`, `b` or `c`."""
     quoted = [f"`{word}`" for word in words]
     head, tail = quoted[:-1], quoted[-1:]
     return f" {last} ".join([", ".join(head), *tail]) if head else "".join(tail)
 
 
 def with_article(noun: str) -> str:
-    """`a cluster`, `an environment`."""
+    """Format `a cluster`, `an environment`."""
     return f"{'an' if noun[:1].casefold() in 'aeiou' else 'a'} {noun}"
 
 
 def typed(types: str | list[str]) -> str:
-    """The types of a schema in words: `text or a list`."""
+    """Describe the types of a schema: `text or a list`."""
     return " or ".join(
         _TYPES.get(type_name, type_name)
         for type_name in ([types] if isinstance(types, str) else types)
@@ -100,7 +100,7 @@ def typed(types: str | list[str]) -> str:
 
 
 def shown(value: Data) -> str:
-    """A value in short: `` `yes` ``, a mapping, a list."""
+    """Describe a value briefly: `` `yes` ``, a mapping, a list."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list):
@@ -119,7 +119,7 @@ def is_a(value: Data, name: str) -> bool:
 
 
 def seconds(text: str) -> int | None:
-    """The seconds that `2m`, `120s` or `PT2M` stands for."""
+    """Return the seconds of `2m`, `120s` or `PT2M`."""
     from mlctl import durations  # noqa: PLC0415 - few fields are durations
 
     short = re.sub(r"(?<=\d) ?([smh])[a-z]*$", r"\1", text.strip().casefold())
@@ -130,7 +130,7 @@ def seconds(text: str) -> int | None:
 
 
 def example(name: str, schema: Mapping[str, Data]) -> str | None:
-    """A line that sets the field, from the schema's examples, allowed values or default."""
+    """Return a line that sets the field, from the schema's examples, enum or default."""
     for values in (schema.get("examples"), enumerated(schema), [schema.get("default")]):
         if values and isinstance(values[0], str | int | float):
             value = values[0] if isinstance(values[0], str) else json.dumps(values[0])
@@ -139,7 +139,7 @@ def example(name: str, schema: Mapping[str, Data]) -> str | None:
 
 
 def enumerated(schema: Mapping[str, Data]) -> list[str]:
-    """The allowed values of a field: its `enum`, or the one among its `anyOf`; else empty."""
+    """Return a field's allowed values: its `enum`, or the one in its `anyOf`; else empty."""
     for branch in (schema, *schema.get("anyOf", [])):
         if "enum" in branch:
             return list(branch["enum"])
@@ -151,7 +151,7 @@ def _bare(word: str) -> str:
 
 
 def _distance(at: Mapping[str, int], length: int, candidate: str) -> int:
-    """Optimal string alignment: insert, delete, replace, or exchange two neighbours.
+    """Compute the optimal string alignment distance, in which exchanging neighbours is one edit.
 
     `at` has the positions of each letter of a word of `length` letters, as bits. Hyyrö, "A
     bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003: a column of
@@ -176,7 +176,7 @@ def _distance(at: Mapping[str, int], length: int, candidate: str) -> int:
 
 
 def counted(number: int, word: str, plural: str = "") -> str:
-    """`1 file`, `2 files`; the plural where it does not end in `s`."""
+    """Format `1 file`, `2 files`; give the plural if it does not end in `s`."""
     return f"{number} {word if number == 1 else plural or f'{word}s'}"
 
 
@@ -187,11 +187,11 @@ _PLACEHOLDER = re.compile(
 
 
 def placeholder(text: str) -> str | None:
-    """The first placeholder in a text: `${STAGE}` of `../${STAGE}/model`."""
+    """Return the first placeholder in a text: `${STAGE}` of `../${STAGE}/model`."""
     match = _PLACEHOLDER.search(text)
     return match[0] if match else None
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether all of a text is a placeholder: `${PASSWORD}`, `<name>`."""
+    """Whether a whole text is a placeholder: `${PASSWORD}`, `<name>`."""
     return _PLACEHOLDER.fullmatch(text.strip()) is not None

@@ -24,7 +24,7 @@ from mlctl.schema.violation import Violation
 
 
 def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
-    """The value has none of the types; null is a value that was forgotten."""
+    """Report a value that has none of the types; null means that it was forgotten."""
     if violation.value is None:
         return _empty(violation, f"{violation.name} has no value")
     shown_value = (
@@ -43,10 +43,10 @@ def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
 
 
 def not_allowed(violation: Violation) -> Diagnostic:
-    """The value is none of the words that the field takes."""
+    """Report a value that is not among the allowed ones."""
     allowed = enumerated(violation.schema)
-    retired = violation.schema.get("x-mlctl-retired", {}).get(violation.value)
-    near = nearest(violation.value, allowed)
+    retired = violation.schema.get("x-mlctl-retired", {}).get(str(violation.value))
+    near = nearest(str(violation.value), allowed)
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
     message = f"{violation.name} does not take {violation.shown}"
     diagnostic = violation.diagnostic(
@@ -56,18 +56,20 @@ def not_allowed(violation: Violation) -> Diagnostic:
 
 
 def out_of_bounds(violation: Violation, bound: str) -> Diagnostic:
-    """A number is below the least or above the most."""
+    """Report a number below the minimum or above the maximum."""
     message = f"{violation.name} is {violation.value}; the {bound} is {violation.wants}"
     return violation.diagnostic(rules.OUT_OF_BOUNDS, message, violation.schema.get("description"))
 
 
 def bad_text(violation: Violation) -> Diagnostic:
-    """A text of the wrong length or form: empty, a bad name, a bad reference, or something else."""
+    """Report a text of the wrong length or form: empty, a bad name, a bad reference, or other."""
     if not violation.value:
         return _empty(violation, f"{violation.name} is empty")
     rule = violation.schema.get("x-mlctl-name")
     if rule:
-        message = f"{violation.shown} is no valid name: {breach(violation.value, violation.schema)}"
+        message = (
+            f"{violation.shown} is not a valid name: {breach(violation.value, violation.schema)}"
+        )
         hint = _placeholder_hint(violation) or str(rule)
         diagnostic = violation.diagnostic(rules.BAD_NAME, message, hint)
         longest = violation.schema.get("x-mlctl-seen-length", 0)
@@ -82,14 +84,14 @@ def bad_text(violation: Violation) -> Diagnostic:
 
 
 def _is_only_long(violation: Violation, longest: int) -> bool:
-    """Whether a text is valid but for its length, and no longer than `longest`."""
+    """Whether a text is valid but for its length, which is at most `longest`."""
     text, schema = violation.value, violation.schema
     shortest = schema.get("minLength", 0)
     return shortest <= len(text) <= longest and bool(re.search(schema["pattern"], text))
 
 
 def bad_reference(violation: Violation, grammar: list[str], patterns: list[str]) -> Diagnostic:
-    """A text has none of the forms of a reference."""
+    """Report a text that is not a reference."""
     if not violation.value:
         return _empty(violation, f"{violation.name} is empty")
     prefixed = f"azureml:{violation.value}"
@@ -106,24 +108,24 @@ def bad_reference(violation: Violation, grammar: list[str], patterns: list[str])
             [*grammar, *["the asset itself as a mapping"][: bool(inline)]]
         )
     return violation.diagnostic(
-        rules.BAD_REFERENCE, f"{violation.name}: {violation.shown} is no reference", hint
+        rules.BAD_REFERENCE, f"{violation.name}: {violation.shown} is not a reference", hint
     )
 
 
 def empty_list(violation: Violation) -> Diagnostic:
-    """A list needs items and has none."""
+    """Report a list that needs items."""
     return _empty(violation, f"{violation.name} is an empty list")
 
 
 def too_many(violation: Violation) -> Diagnostic:
-    """A list or a mapping has more entries than it may."""
+    """Report a list or mapping with too many entries."""
     count = len(violation.value)
     message = f"{violation.name} has {count} entries; the most is {violation.wants}"
     return violation.diagnostic(rules.OUT_OF_BOUNDS, message, violation.schema.get("description"))
 
 
 def repeated_item(violation: Violation) -> Diagnostic:
-    """A list has an item twice; the finding is at the second."""
+    """Report a repeated item in a list, at its second occurrence."""
     items = violation.value
     at = next(i for i, item in enumerate(items) if item in items[:i])
     return Diagnostic(
@@ -135,15 +137,15 @@ def repeated_item(violation: Violation) -> Diagnostic:
 
 
 def _placeholder_hint(violation: Violation) -> str | None:
-    """What to do about a text that was to be replaced by a value, and was not."""
+    """Return a hint about a text that should have been replaced by a value."""
     text = placeholder(violation.value) if isinstance(violation.value, str) else None
     if text is None or violation.secret:
         return None
-    return f"`{text}` looks like a placeholder that nothing has replaced: put the value there"
+    return f"`{text}` looks like a placeholder that was not replaced: write the value"
 
 
 def _inline(violation: Violation) -> str | None:
-    """The field of the asset itself that takes a path, where the asset may stand here inline."""
+    """Return the field of the asset that takes a path, if the asset may be inline here."""
     for branch in violation.outer.get("anyOf", []):
         for name, schema in branch.get("properties", {}).items():
             if schema.get("x-mlctl-path"):
@@ -179,15 +181,10 @@ def _for_example(violation: Violation) -> str | None:
 
 
 def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
-    """What to write in place of a text."""
+    """Return a hint on what to write instead of a text."""
     text = violation.value.strip()
-    if "integer" in types and re.fullmatch(r"[+-]?\d{1,20}", text):
-        return f"write {int(text)} without quotes"
     if violation.schema.get("x-mlctl-codec") == "duration" and seconds(text) is not None:
         return f"write {seconds(text)}: the unit is seconds"
-    if "boolean" in types and text.casefold() in ("true", "false", "yes", "no", "on", "off"):
-        truth = json.dumps(text.casefold() in ("true", "yes", "on"))
-        return f"write {truth} without quotes"
     required = violation.schema.get("required", [])
     if "object" in types and len(required) == 1 and not violation.secret:
         return f"write `{required[0]}: {text}`"
@@ -195,7 +192,7 @@ def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
 
 
 def breach(name: str, schema: Schema) -> str:
-    """The rule that a name breaks: its length, a character, its first, its last."""
+    """Return the rule that a name breaks: its length, a character, its first, its last."""
     if not name:
         return "it is empty"
     least, longest = schema.get("minLength", 0), schema.get("maxLength", len(name))
@@ -213,11 +210,11 @@ def breach(name: str, schema: Schema) -> str:
 
 
 def types(branch: Schema) -> list[str]:
-    """The types that a schema names; none where it takes any."""
+    """Return the types that a schema names; none if it accepts any."""
     names = branch.get("type", [])
     return [names] if isinstance(names, str) else list(names)
 
 
 def fits(violation: Violation, branch: Schema) -> bool:
-    """Whether the value has one of the types of a branch; no types are all types."""
+    """Whether the value has one of an alternative's types; no types are all types."""
     return not types(branch) or any(is_a(violation.value, type_name) for type_name in types(branch))

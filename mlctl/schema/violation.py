@@ -1,4 +1,4 @@
-"""One violation of a schema, with all that its message needs."""
+"""A violation of a schema, with everything that its message needs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mlctl.source import Document
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`value` at `at` does not meet a keyword of `schema`, whose value is `wants`.
+    """`value` at `at` does not match a keyword of `schema`, whose value is `wants`.
 
-    `form` is the schema of the form that the document has, `others` are the other forms of its
-    kind. `outer` is the schema with the `anyOf` that `schema` is a branch of.
+    `form` is the schema of the document's form, `others` are the other forms of its kind. `outer`
+    is the schema with the `anyOf` of which `schema` is an alternative.
     """
 
     document: Document
@@ -42,7 +42,7 @@ class Violation:
 
     @property
     def shown(self) -> str:
-        """The value in short."""
+        """The value, described briefly."""
         return "this value" if self.secret else text.shown(self.value)
 
     def diagnostic(
@@ -54,7 +54,7 @@ class Violation:
         key: str | None = None,
         related: tuple[Label, ...] = (),
     ) -> Diagnostic:
-        """A diagnostic at the value, or at its key `key`; for a secret, at the key above it."""
+        """Build a diagnostic at the value, or at its `key`; for a secret, at the key above it."""
         if key is not None:
             primary = self.document.label((*self.at, key), key=True)
         elif self.secret:

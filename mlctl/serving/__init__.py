@@ -1,1 +1,1 @@
-"""The user's own code behind endpoints of the simulated cloud, where it was asked for."""
+"""The user's own code behind endpoints of the simulated cloud, if requested."""

@@ -1,7 +1,7 @@
 """Batch jobs with the predictions of the user's own code.
 
-The code is run once for each mini-batch, before the job is submitted. What it took becomes the
-job's workload, so that preemption, order and cost are the event engine's, which stays pure.
+The code runs once for each mini-batch, before the job is submitted. Its durations become the job's
+workload, so that preemption, order and cost are the event engine's, which stays pure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PIPELINE = "PipelineComponent"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What came of a mini-batch: its rows and seconds (of a try), or the error that ended it."""
+    """A scored mini-batch: its rows and seconds per try, or the error that ended it."""
 
     rows: tuple[str, ...]
     seconds: float
@@ -55,7 +55,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a job scores: files in a mini-batch, tries, seconds, failures, whether rows are kept."""
+    """How a job scores: files per mini-batch, tries, seconds, failures, whether rows are kept."""
 
     size: int
     tries: int
@@ -66,7 +66,7 @@ class Settings:
 
     @classmethod
     def of(cls, deployment: Mapping[str, Data], job: Mapping[str, Data]) -> Settings:
-        """The settings of a deployment's ARM properties, those of the job over them."""
+        """Return the settings of a deployment's ARM properties, overridden by those of the job."""
         merged = {**_set_of(deployment), **_set_of(job)}
         retry = _set_of(deployment.get("retrySettings")) | _set_of(job.get("retrySettings"))
         compute = _set_of(deployment.get("resources")) | _set_of(job.get("compute"))
@@ -84,7 +84,7 @@ class Settings:
 
 
 def _set_of(section: Data) -> dict[str, Data]:
-    """What a section of ARM's sets."""
+    """Return what a section of ARM's sets."""
     items = section.items() if isinstance(section, Mapping) else ()
     return {key: value for key, value in items if value is not None}
 
@@ -92,11 +92,11 @@ def _set_of(section: Data) -> dict[str, Data]:
 def invoke(
     workspace: WorkspaceHandle, invocation: Invocation, code: CodeSettings
 ) -> tuple[JobRecord, str]:
-    """Run the code of a deployment on the inputs, and submit the job; a note on what failed.
+    """Score the inputs with a deployment's code, and submit the job; note what failed.
 
     Raises:
         NotFound: there is no such endpoint or deployment.
-        Permanent: the code or the inputs are not here, or the script cannot be loaded.
+        Permanent: the code or the inputs are missing, or the script cannot be loaded.
     """
     address, body = _deployment(workspace, invocation)
     configured = get(body, ("properties", "deploymentConfiguration")) or {}
@@ -150,7 +150,7 @@ def _invoke_pipeline(
     configured: Mapping[str, Data],
     code: CodeSettings,
 ) -> JobRecord:
-    """Run the code of a pipeline that is deployed, and submit its job."""
+    """Run the code of a deployed pipeline, and submit its job."""
     properties = {
         "componentId": get(configured, ("componentId", "assetId")),
         "settings": configured.get("settings") or {},
@@ -184,7 +184,7 @@ def _body(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
 
 
 def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]:
-    """Where the files of the inputs are."""
+    """Return where the files of the inputs are."""
     for item in (body.get("inputData") or {}).values():
         uri = str(item.get("uri") or "")
         is_asset = uri.startswith("azureml:") and not uri.startswith("azureml://")
@@ -195,10 +195,10 @@ def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]
 
 
 def _paths(uri: str, code: CodeSettings) -> list[str]:
-    """The files of an input, in order.
+    """Return the sorted files of an input.
 
     Raises:
-        Permanent: they are not here.
+        Permanent: they are missing.
     """
     path = files.expanded(local_path(uri)) if is_local(uri) else located(uri, "the input", code)
     try:
@@ -214,7 +214,7 @@ def _cache(workspace: WorkspaceHandle) -> Path | None:
 
 
 class _Scoring:
-    """The mini-batches of a job, scored by a few processes at once."""
+    """The mini-batches of a job, scored by a few parallel processes."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class _Scoring:
         self.key = _digest_of(deployment, settings, code)
 
     def run(self, mini_batches: list[list[str]]) -> list[Scored]:
-        """Score all of them; those that were scored before are read.
+        """Score all of them; earlier results are reused.
 
         Raises:
             ScriptError: the script cannot be loaded.
@@ -286,19 +286,19 @@ class _Scoring:
         return Scored((), (time.monotonic() - began) / self.settings.tries, error)
 
     def _replace(self, worker: Worker) -> Worker:
-        """A worker in the place of one that has ended, or that will not end its mini-batch."""
+        """Replace a worker that has ended, or that will not end its mini-batch."""
         worker.end()
         return self._start()
 
     def _name(self, mini_batch: list[str]) -> str:
-        """By what a mini-batch is kept: its files as they are."""
+        """Return the key of a mini-batch's result: its files as they are."""
         digest = hashlib.sha256()
         for path in mini_batch:
             digest.update(path.encode() + _stamp(Path(path)))
         return digest.hexdigest()[:32]
 
     def _read(self) -> dict[str, list[Data]]:
-        """What was scored before by this code, in this environment."""
+        """Read what this code has scored before in this environment."""
         with suppress(OSError, ValueError, TypeError):
             if self.cache is not None:
                 return dict(json.loads((self.cache / self.key).read_bytes()))
@@ -312,7 +312,7 @@ class _Scoring:
 
 
 def _digest_of(deployment: Deployment, settings: Settings, code: CodeSettings) -> str:
-    """A hash of what a prediction depends on beside its files."""
+    """Hash what a prediction depends on besides its files."""
     digest = hashlib.sha256(repr((deployment, settings.size, code.python)).encode())
     for root in (deployment.code, deployment.model):
         for path in sorted((root, *root.rglob("*"))) if root is not None else ():
@@ -322,6 +322,6 @@ def _digest_of(deployment: Deployment, settings: Settings, code: CodeSettings) -
 
 
 def _stamp(path: Path) -> bytes:
-    """What changes with a file's content."""
+    """Return what changes with a file's content."""
     status = path.stat()
     return f" {status.st_size} {status.st_mtime_ns}\n".encode()

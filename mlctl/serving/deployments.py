@@ -1,4 +1,4 @@
-"""A deployment of the simulated cloud as a scoring script with its folders."""
+"""Deployments of the simulated cloud as scoring scripts with their folders."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 BATCH_DRIVER, ONLINE_DRIVER = "mlflow_model.py", "mlflow_online.py"
 _DRIVERS = Path(rehearsal.__file__).parent / "drivers"
-_WORKERS = "WORKER_COUNT"  # of the inference server: how many processes answer
+_WORKERS = "WORKER_COUNT"  # the inference server's setting for the number of processes
 
 
 @dataclass(frozen=True, slots=True)
 class CodeSettings:
-    """Where code is run: by which Python, with which environment; `locate` finds what a URI names.
+    """How code runs: the Python and the environment; `locate` finds the files of a URI.
 
-    `locate` gives None where nothing is known of a URI.
+    `locate` returns None for unknown URIs.
     """
 
     python: str
@@ -35,7 +35,7 @@ class CodeSettings:
 
 @dataclass(frozen=True, slots=True)
 class OnlineLimits:
-    """How an online deployment answers: seconds for a request, how many at once, by how many.
+    """Limits of an online deployment: seconds per request, requests at once, processes.
 
     "a maximum of `2 * max_concurrent_requests_per_instance * instance_count` requests to be
     processed in parallel" (how-to-troubleshoot-online-endpoints, 429).
@@ -47,7 +47,7 @@ class OnlineLimits:
 
     @classmethod
     def of(cls, body: Mapping[str, Data]) -> OnlineLimits:
-        """The limits of a deployment's ARM body."""
+        """Read the limits of a deployment's ARM body."""
         settings = get(body, ("properties", "requestSettings")) or {}
         variables = get(body, ("properties", "environmentVariables")) or {}
         instances = int(get(body, ("sku", "capacity")) or 1)
@@ -62,10 +62,10 @@ class OnlineLimits:
 def of_body(
     workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data], code: CodeSettings
 ) -> Deployment:
-    """The script, the code and the model of a deployment's ARM body.
+    """Return the script, the code and the model of a deployment's ARM body.
 
     Raises:
-        Permanent: it has neither a script nor an MLflow model, or its files are not here.
+        Permanent: it has neither a script nor an MLflow model, or its files are missing.
     """
     properties = body["properties"]
     model_id = properties.get("model")
@@ -93,41 +93,41 @@ _URIS = {"model": "modelUri", "code": "codeUri", "data": "dataUri"}
 
 
 def _files(workspace: WorkspaceHandle, kind: str, text: str, code: CodeSettings) -> Path:
-    """The files of an asset that an id or a reference names.
+    """Return the files of an asset that an id or a reference names.
 
     Raises:
-        Permanent: it is of elsewhere, or its files are not here.
+        Permanent: it is elsewhere, or its files are missing.
     """
     return located(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
 
 
 def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
-    """The URI of the files of an asset.
+    """Return the URI of the files of an asset.
 
     Raises:
-        Permanent: it is not of this workspace.
+        Permanent: it is not in this workspace.
     """
     with workspace.store.read() as db:
         state = workspace.state(db)
-    address = batch_jobs.address_in(state, text.removeprefix("azureml:"), kind)
+    address = batch_jobs.address_in(state, text, kind)
     stored = service.read(workspace, [address]).get(address) if address else None
     if stored is None or address is None:
-        why = f"`{text}` is no {kind} of this workspace: its files are not here"
+        why = f"`{text}` is not a {kind} of this workspace: its files are not on this machine"
         raise Permanent("NoFiles", f"{why}; register a copy in the workspace")
     return str(stored.body["properties"].get(_URIS[kind]) or "")
 
 
 def located(uri: str, label: str, code: CodeSettings) -> Path:
-    """The files that a URI names.
+    """Return the files that a URI names.
 
     Raises:
-        Permanent: they are not here.
+        Permanent: they are missing.
     """
     path = code.locate(uri)
     if path is None or not (files.is_file(path) or files.is_folder(path)):
-        where = f"`{path}` is gone" if path else f"nothing is known of `{uri}`"
+        where = f"`{path}` is gone" if path else f"`{uri}` is unknown"
         raise Permanent(
             "NoFiles",
-            f"the files of {label} are not on this machine: {where}; write it again from its file",
+            f"the files of {label} are not on this machine: {where}; create it again from its file",
         )
     return path

@@ -1,7 +1,7 @@
-"""A job of the simulated cloud, as ARM has it, as nodes that are run here with their inputs bound.
+"""Convert a job of the simulated cloud from ARM to nodes that run here, with inputs bound.
 
-Steps of pipelines have the spelling of components (`search_space`), jobs that of ARM
-(`searchSpace`): a job is first put into that of steps.
+Steps of pipelines are spelled as in components (`search_space`), jobs as in ARM (`searchSpace`): a
+job is first converted to the spelling of steps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mlctl.running.model import (
     Trials,
     Value,
 )
-from mlctl.running.planner import in_loop
+from mlctl.running.planner import guards_of, in_loop, trials_of
 from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, asset_uri, located
 from mlctl.simulator.control_plane import service
@@ -46,9 +46,8 @@ from mlctl.source import Document
 
 _PLAIN = ("literal", "string", "number", "integer", "boolean", "enum")
 _RUN = ("command", "sweep", "parallel", "pipeline")
-_MOST_TRIALS = 1000  # reference-yaml-job-sweep
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_AS_STEPS = {  # what ARM's names of jobs become, beside their spelling
+_AS_STEPS = {  # what ARM's names of jobs become, besides their spelling
     "codeId": "code",
     "environmentId": "environment",
     "distributionType": "type",
@@ -65,10 +64,11 @@ def plan(
     code: CodeSettings,
     base: Path,
 ) -> JobPlan:
-    """What there is to run of the job `name`; local paths in it are relative to `base`.
+    """Plan what to run of the job `name`; local paths in it are relative to `base`.
 
     Raises:
-        Permanent: code, data or a component of it is not here, or it is of a kind that is not run.
+        Permanent: code, data or a component of it is missing, or it is of a kind that cannot run
+            here.
     """
     reader = _Reader(workspace, code, base)
     component = reader.component(properties.get("componentId"))
@@ -90,7 +90,7 @@ def plan(
 
 
 def _as_step(data: Mapping[str, Data]) -> dict[str, Data]:
-    """ARM's properties in the spelling of steps."""
+    """Convert ARM's properties to the spelling of steps."""
     step: dict[str, Data] = {}
     for key, value in data.items():
         name = _AS_STEPS.get(key) or _CAMEL.sub("_", key).casefold()
@@ -111,10 +111,10 @@ class _Reader:
             return self.workspace.state(db)
 
     def component(self, reference: Data) -> Mapping[str, Data]:
-        """The spec of a component of the workspace; empty where none is named.
+        """Return the spec of a component of the workspace; empty if none is named.
 
         Raises:
-            Permanent: it is of a registry.
+            Permanent: it is in a registry.
         """
         if isinstance(reference, Mapping):
             return reference
@@ -130,7 +130,7 @@ class _Reader:
     def pipeline(
         self, prefix: str, steps: Mapping[str, Data], inputs: Mapping[str, Value]
     ) -> tuple[dict[str, RunNode], dict[str, Produced]]:
-        """The nodes of a pipeline, and where its outputs come from."""
+        """Return the nodes of a pipeline, and where its outputs come from."""
         texts = {key: value.text for key, value in inputs.items() if isinstance(value, Literal)}
         steps = pipeline_nodes.unrolled(steps, texts)
         nodes: dict[str, RunNode] = {}
@@ -139,7 +139,7 @@ class _Reader:
         for step in pipeline_nodes.sort_steps(steps):
             data, path = steps[step], f"{prefix}{step}"
             if not isinstance(data, Mapping):
-                raise Permanent("InvalidPipeline", f"The step `{step}` is no object.")
+                raise Permanent("InvalidPipeline", f"The step `{step}` is not an object.")
             trial = arm_body.section(data, "trial")
             reference = data.get("componentId") or data.get("component") or trial.get("componentId")
             node = PipelineNode(step, data, {**trial, **self.component(reference)}, {})
@@ -166,14 +166,10 @@ class _Reader:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> tuple[Guard, ...]:
-        """The conditions that steps of control flow put on a step."""
-        return tuple(
-            Guard(
-                self.value(f"`{path}`", str(text), "literal", outer, produced) or Literal(""), yes
-            )
-            for expected, texts in arm_body.section(data, control_flow.CONDITION).items()
-            for yes in (expected == "true",)
-            for text in (texts if isinstance(texts, list) else ())
+        """Return the conditions that control flow puts on a step."""
+        conditions = arm_body.section(data, control_flow.CONDITION)
+        return guards_of(
+            conditions, lambda text: self.value(f"`{path}`", text, "literal", outer, produced)
         )
 
     def node(
@@ -183,10 +179,10 @@ class _Reader:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> RunNode:
-        """A command, sweep or parallel step."""
+        """Read a command, sweep or parallel step."""
         kind = node.kind.casefold()
         if kind not in _RUN:
-            why = f"`{name}` is of the type `{kind}`, whose code is not run here"
+            why = f"`{name}` is of the type `{kind}`, whose code cannot run here"
             raise Permanent("NotRun", f"{why}; {', '.join(_RUN)} are")
         trial, task = arm_body.section(node.data, "trial"), node.section("task")
         command = str(trial.get("command") or node.setting("command") or "")
@@ -224,7 +220,7 @@ class _Reader:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> dict[str, Value]:
-        """The inputs that have a value: given, or the default of the component."""
+        """Return the inputs that have a value: set, or the component's default."""
         declared, bound = arm_body.section(component, INPUTS), {}
         given = arm_body.section(data, INPUTS)
         for key in {**declared, **given}:
@@ -252,7 +248,7 @@ class _Reader:
         outer: Mapping[str, Value],
         produced: Mapping[str, Mapping[str, Produced]],
     ) -> Value | None:
-        """What the text of an input stands for; None: an input of the pipeline without a value."""
+        """Resolve the text of an input; None for an input of the pipeline without a value."""
         rounds = control_flow.rounds_of(text)
         if rounds is not None:
             every, paths = rounds
@@ -261,24 +257,26 @@ class _Reader:
         expression = only(text)
         if expression is not None:
             match expression.path:
-                case ("parent", "inputs", name):
-                    return outer.get(name)
+                case ("parent", "inputs", *names):
+                    return outer.get(".".join(names))
                 case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
                     return produced[step][name]
-            raise Permanent("InvalidPipeline", f"`{text}` of {label} leads nowhere")
+            raise Permanent("InvalidPipeline", f"`{text}` of {label} refers to nothing")
         if kind.casefold() not in _PLAIN:
-            return LocalData(self.files("data", text))
+            asset = "model" if kind.casefold().endswith("_model") else "data"
+            return LocalData(self.files(asset, text))
         for inside in reversed(list(find(text))):
-            value = outer.get(inside.path[-1]) if inside.path[:2] == (PARENT, INPUTS) else None
+            head, side, *names = (*inside.path, "")
+            value = outer.get(".".join(names[:-1])) if (head, side) == (PARENT, INPUTS) else None
             if isinstance(value, Literal):
                 text = text[: inside.start] + value.text + text[inside.end :]
         return Literal(text)
 
     def files(self, kind: str, text: str) -> Path:
-        """The file or folder that a path, a URI or the id of an asset names.
+        """Return the file or folder that a path, a URI or the id of an asset names.
 
         Raises:
-            Permanent: it is not here.
+            Permanent: it is missing.
         """
         if is_local(text) and not text.startswith("/subscriptions/"):
             path = files.real(self.base / local_path(text))
@@ -306,25 +304,13 @@ def _seconds(value: Data) -> float | None:
 
 
 def _trials(node: PipelineNode) -> Trials:
-    limits, objective = node.section("limits"), node.section("objective")
-    algorithm = node.setting("sampling_algorithm")
-    kind = algorithm.get("type") if isinstance(algorithm, Mapping) else algorithm
-    most = int(str(limits.get("max_total_trials") or _MOST_TRIALS))
     early = _as_step(node.section("early_termination"))
     early["type"] = _CAMEL.sub("_", str(early.get("type") or early.get("policy_type") or ""))
-    return Trials(
-        arm_body.section(node.data, "search_space"),
-        str(kind or "random"),
-        str(objective.get("primary_metric") or ""),
-        str(objective.get("goal") or "").casefold() == "maximize",
-        most,
-        int(str(limits.get("max_concurrent_trials") or most)),
-        early if early["type"] else {},
-    )
+    return trials_of(node.setting, early if early["type"] else {})
 
 
 def _parallel(name: str, node: PipelineNode, folder: Path) -> ParallelStep:
-    """A parallel step whose code is in a folder here."""
+    """Read a parallel step whose code is in a local folder."""
     data = {**node.component, **node.data}
     data["task"] = {**node.section("task"), "code": str(folder)}
     for key, value in data.items():

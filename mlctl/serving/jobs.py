@@ -1,7 +1,7 @@
 """Jobs of the simulated cloud with the results of the user's own code.
 
-The code of a job is run once, before the job is submitted: what each step took becomes its work,
-whether it failed its end. Nodes, preemption, order and cost stay those of the event engine.
+The code of a job runs once, before the job is submitted: each step's duration becomes its work, and
+its failure the step's end. Nodes, preemption, order and cost are those of the event engine.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _DEFAULT_STORE = "workspaceblobstore"
 def create(
     workspace: WorkspaceHandle, request: JobRequest, code: CodeSettings, base: Path = Path()
 ) -> JobRecord:
-    """Run the code of a job, and submit it with what came of it.
+    """Run the code of a job, and submit it with the results.
 
-    Code runs only for a job that the workspace takes. Local paths in it are relative to `base`.
+    Code runs only for a job that the workspace accepts. Local paths in it are relative to `base`.
 
     Raises:
-        ServiceError: as `creation.create`, or its code, data or components are not here.
+        ServiceError: as `creation.create`, or its code, data or components are missing.
     """
     is_pipeline = request.properties.get("jobType") == "Pipeline"
     to_run = {"": CodeResult(Workload(), {})} if is_pipeline else {}
@@ -58,10 +58,10 @@ def create(
 
 
 def run(workspace: WorkspaceHandle, plan: JobPlan, code: CodeSettings) -> dict[str, CodeResult]:
-    """Run a plan in a folder of its own; what came of each step by its path, of the job by "".
+    """Run a plan in a new folder; return the result of each step by path, of the job under "".
 
     Raises:
-        Permanent: the folder cannot be made.
+        Permanent: the folder cannot be created.
     """
     folder, mark = results_folder(workspace, "job-"), uuid.uuid4().hex
     interpreter = Interpreter(code.python, alone=False, memory=0, mark=mark, ends=inf)
@@ -86,7 +86,7 @@ def run(workspace: WorkspaceHandle, plan: JobPlan, code: CodeSettings) -> dict[s
 
 
 def results_folder(workspace: WorkspaceHandle, prefix: str) -> Path:
-    """A new folder for what code leaves: beside the state file, where there is one."""
+    """Create a folder for the code's results: beside the state file, if any."""
     beside = local_paths.code_folder(workspace.store)
     if beside is not None:
         beside.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def _result(result: NodeResult) -> CodeResult:
 
 
 def _failure(result: NodeResult) -> str:
-    """Why a job failed as the service puts it, with the last lines that its code has printed."""
+    """Explain a job's failure in the service's words, with the last lines of its output."""
     lines = commands.last_lines(result.log)
     text = f"Execution failed: {result.why}."
     if not lines:
@@ -123,7 +123,7 @@ def _failure(result: NodeResult) -> str:
 
 
 def keep_outputs(workspace: WorkspaceHandle, job: JobRecord, ran: Mapping[str, CodeResult]) -> None:
-    """Write down where the outputs of a job are, and register those that are named as assets."""
+    """Record where the outputs of a job are, and register those that name an asset."""
     for step in records.children(workspace, job.row.name):
         own = CodeResult(Workload(), step.row.note)
         keep_outputs(workspace, step, {"": own})

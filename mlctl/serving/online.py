@@ -1,4 +1,4 @@
-"""One request to an online deployment, in processes that are started for it and ended after it."""
+"""Answer one request to an online deployment, with processes that end with it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def answer_once(
     python: str,
     environment: Mapping[str, str],
 ) -> str:
-    """The body of the answer, where the request is a success.
+    """Return the body of a successful answer.
 
     Raises:
         NotFound: there is no such endpoint or deployment.
-        Permanent: it has no code that can be run here, or that failed.
+        Permanent: its code cannot run here, or has failed.
     """
     resource = scoring.choose(workspace, endpoint, deployment)
     code = CodeSettings(python, partial(local_paths.find, workspace.store), environment)

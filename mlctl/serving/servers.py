@@ -1,4 +1,4 @@
-"""Servers: processes with a scoring script, started on the first request and ended with mlctl."""
+"""Servers: processes with a scoring script, started by the first request and ended with mlctl."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from mlctl.simulator.engine.rng import uniform
 
 _MISSING, _LINES = "ModuleNotFoundError", 20
 _START_S = 600.0  # seconds for the import of a script and its `init`
-_GRACE_S = 5.0  # what a process's own patience adds
+_GRACE_S = 5.0  # added to a process's own patience
 
 
 class ScriptError(Exception):
-    """The script failed; the text is its error, `trace` where it came from."""
+    """The script failed; the text is its error, `trace` its traceback."""
 
     def __init__(self, text: str, trace: str = "") -> None:
         super().__init__(text)
@@ -40,19 +40,19 @@ class ScriptError(Exception):
 
 
 def load_failure(address: Address, error: ScriptError) -> Permanent:
-    """What people read of a script that cannot be loaded: its last lines, and what to do."""
+    """Explain why a script cannot be loaded: its last lines, and what to do."""
     reason = error.trace or str(error)
-    hint = " (--python names the interpreter with its packages)" if _MISSING in reason else ""
+    hint = " (use --python with an interpreter that has its packages)" if _MISSING in reason else ""
     lines = "\n".join(reason.strip().splitlines()[-_LINES:])
     text = f"{address}: the script cannot be loaded{hint}:\n{lines}"
     return Permanent("ScriptFailed", text, status=424)
 
 
 class Worker:
-    """One process with a script that has initialised."""
+    """A process with a script that has initialised."""
 
     def __init__(self, deployment: Deployment, folder: Path, log: Path, code: CodeSettings) -> None:
-        """Start the process, and have the script initialise; all it prints goes to `log`.
+        """Start the process and initialise the script; its output goes to `log`.
 
         Raises:
             ScriptError: the script cannot be imported, or its `init` fails.
@@ -83,7 +83,7 @@ class Worker:
             raise
 
     def ask(self, timeout: float, **order: Any) -> dict[str, Any]:
-        """The answer to an order; later orders wait for one that takes longer than its time.
+        """Answer an order; later orders wait for one that exceeds its time.
 
         Raises:
             ScriptError: the script raised, or its process has ended.
@@ -103,14 +103,19 @@ class Worker:
             raise ScriptError(str(answer["failed"]), str(answer["trace"]))
         return answer
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process.popen.poll() is not None
+
     def end(self) -> None:
-        """End the process and all that it has begun."""
+        """End the process and its descendants."""
         self._process.end()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an online deployment answers: a status of HTTP, the body, its type, further headers."""
+    """An online deployment's answer: HTTP status, body, media type, other headers."""
 
     status: int
     body: str
@@ -125,7 +130,7 @@ _BUSY = "Too many pending requests"
 
 
 def model_error(status: int, body: str, kind: str = "application/json") -> Answer:
-    """A container's answer that is no 200: "Azure returns a 424", and why in two headers.
+    """Convert a container's answer that is not 200: Azure returns a 424, and why in two headers.
 
     how-to-troubleshoot-online-endpoints, "424 Model Error"; the text of an error of `run` is that
     of azureml-inference-server-http.
@@ -144,7 +149,7 @@ class OnlineServer:
     def __init__(
         self, deployment: Deployment, limits: OnlineLimits, log: Path, code: CodeSettings
     ) -> None:
-        """Start its processes.
+        """Start the processes.
 
         Raises:
             ScriptError: the script cannot be imported, or its `init` fails.
@@ -153,16 +158,27 @@ class OnlineServer:
         self._folder = Path(tempfile.mkdtemp(prefix="mlctl-online-"))
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
+        self._begin: Callable[[], Worker] = lambda: Worker(
+            deployment, self._folder / uuid.uuid4().hex, log, code
+        )
         try:
-            for number in range(limits.workers):
-                self._workers.append(Worker(deployment, self._folder / str(number), log, code))
-                self._idle.put(self._workers[-1])
+            for _ in range(limits.workers):
+                self._idle.put(self._started())
         except BaseException:
             self.end()
             raise
 
+    def _started(self, instead: Worker | None = None) -> Worker:
+        """One more process, or one in the place of another that has ended."""
+        worker = self._begin()
+        if instead is not None:
+            instead.end()
+            self._workers.remove(instead)
+        self._workers.append(worker)
+        return worker
+
     def answer(self, request: str) -> Answer:
-        """The answer to a request: the script's, or what the service says in its place."""
+        """Answer a request: as the script does, or as the service does in its place."""
         with self._lock:
             if self._pending >= self._limits.capacity:
                 return Answer(429, _BUSY, "text/plain")
@@ -171,12 +187,15 @@ class OnlineServer:
         worker = None
         try:
             worker = self._idle.get(timeout=self._limits.timeout)
+            if worker.has_ended:  # as a container that has ended is started again
+                worker = self._started(worker)
+                ends = time.monotonic() + self._limits.timeout
             answer = worker.ask(max(0.0, ends - time.monotonic()), request=request)
         except (TooLate, Empty):
             return Answer(408, _LATE, "text/plain")
         except ScriptError as error:
             text = _FAILED if error.trace else str(error)
-            return model_error(500, f'{{"message": "{text}"}}')
+            return model_error(500, json.dumps({"message": text}))
         finally:
             with self._lock:
                 self._pending -= 1
@@ -193,7 +212,7 @@ class OnlineServer:
 
 
 class Servers:
-    """The servers of all online deployments of a program that serves them."""
+    """The servers of all online deployments of a serving program."""
 
     def __init__(self, python: str, environment: Mapping[str, str]) -> None:
         self.python, self.environment = python, environment
@@ -202,13 +221,13 @@ class Servers:
         self._drawn = 0
 
     def draw(self, seed: str) -> float:
-        """A number from 0 to 1 for the next request, by which traffic is shared."""
+        """Draw a number from 0 to 1 for the next request, by which traffic is split."""
         with self._lock:
             self._drawn += 1
             return uniform(f"{seed}/traffic/{self._drawn}")
 
     def settings(self, locate: Callable[[str], Path | None]) -> CodeSettings:
-        """How code is run here, of files that `locate` finds."""
+        """Return how code runs here, with files that `locate` finds."""
         return CodeSettings(self.python, locate, self.environment)
 
     def answer(
@@ -218,10 +237,10 @@ class Servers:
         locate: Callable[[str], Path | None],
         request: str,
     ) -> Answer:
-        """The answer of a deployment to a request; its processes start with the first one.
+        """Answer a request to a deployment; its processes start with the first one.
 
         Raises:
-            Permanent: it has no code that can be run here.
+            Permanent: its code cannot run here.
         """
         key = resource.address.id(workspace.scope).casefold()
         version = json.dumps([resource.body["properties"], resource.body.get("sku")])
@@ -239,17 +258,17 @@ class Servers:
         return server.answer(request)
 
     def end(self) -> None:
-        """End all of them."""
+        """End all servers."""
         for _, server in self._running.values():
             server.end()
         self._running.clear()
 
 
 def start(workspace: WorkspaceHandle, resource: StoredResource, code: CodeSettings) -> OnlineServer:
-    """The server of an online deployment.
+    """Start the server of an online deployment.
 
     Raises:
-        Permanent: it has no code that can be run here.
+        Permanent: its code cannot run here.
         ScriptError: the script cannot be imported, or its `init` fails.
     """
     deployment = of_body(workspace, resource.address, resource.body, code)

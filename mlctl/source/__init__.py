@@ -1,4 +1,4 @@
-"""Reads YAML documents: plain data, and the position of every key and value."""
+"""Read YAML documents as plain data, with the position of every key and value."""
 
 from mlctl.source.decode import MAX_BYTES
 from mlctl.source.document import Document, dump, dump_inert, load, plain

@@ -1,4 +1,4 @@
-"""Composes YAML text to trees of nodes with positions; without recursion, and within limits."""
+"""Compose YAML text into trees of nodes with positions; without recursion, within limits."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ class CollectionNode:
     event: CollectionStartEvent
     items: list[YamlNode] = field(default_factory=list)
     end: Mark | None = None  # None while it is open
-    values: int = 0  # how many values it holds, itself included
+    values: int = 0  # how many values it has, including itself
     characters: int = 0  # of its keys and values
     height: int = 1
 
     @property
     def is_mapping(self) -> bool:
-        """Whether it is a mapping; else it is a sequence."""
+        """Whether it is a mapping; otherwise it is a sequence."""
         return type(self.event) is MappingStartEvent
 
 
 @dataclass(slots=True)
 class AliasNode:
-    """`*name`, and what the name stands for."""
+    """`*name`, and the node that it refers to."""
 
     event: AliasEvent
     target: ScalarEvent | CollectionNode
@@ -63,7 +63,7 @@ YamlNode: TypeAlias = ScalarEvent | CollectionNode | AliasNode
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
-    """One document of a stream: its root, and the part of the text that it is, in whole lines."""
+    """One document of a stream: its root, and its part of the text, in whole lines."""
 
     root: YamlNode
     line: int
@@ -72,10 +72,10 @@ class StreamPart:
 
 
 def compose(text: str) -> Iterator[StreamPart]:
-    """The documents of `text`, empty ones included.
+    """Yield the documents of `text`, including empty ones.
 
     Raises:
-        SourceError: the text breaks a limit, has a loop, or names no anchor.
+        SourceError: the text exceeds a limit, has a loop, or names no anchor.
         yaml.MarkedYAMLError: it is not YAML.
     """
     next_event = parser(text).get_event
@@ -89,17 +89,17 @@ def compose(text: str) -> Iterator[StreamPart]:
             parts += 1
             values += composer.values
             if values > MAX_FILE_VALUES or parts > MAX_PARTS:
-                raise _too_big(event, "the file holds more than anybody can mean")
+                raise _too_big(event, "the file is unreasonably large")
 
 
 def key_values(branch: CollectionNode) -> Iterator[tuple[YamlNode, YamlNode]]:
-    """The keys and values of a mapping, as written."""
+    """Return the keys and values of a mapping, as written."""
     items = iter(branch.items)
     return zip(items, items, strict=True)
 
 
 def resolved(node: YamlNode) -> ScalarEvent | CollectionNode:
-    """The node itself, or what the alias stands for."""
+    """Return the node itself, or the target of an alias."""
     return node.target if isinstance(node, AliasNode) else node
 
 
@@ -112,7 +112,7 @@ class _Composer:
     characters: int = 0
 
     def document(self) -> tuple[YamlNode, Mark]:
-        """The root of the document that has just begun, and where the document ends."""
+        """Return the root of the document that has just begun, and the document's end."""
         root: YamlNode | None = None
         while True:
             event = cast("Event", self.next_event())  # a document ends before the stream does
@@ -123,7 +123,7 @@ class _Composer:
             if node is None:
                 return cast("YamlNode", root), mark(
                     event, end=True
-                )  # the grammar says that there is a root
+                )  # the grammar guarantees a root
             if self.open:
                 self.open[-1].items.append(node)
             else:
@@ -132,10 +132,10 @@ class _Composer:
                 self._open(node)
 
     def _node(self, event: Event) -> YamlNode | None:
-        """The node that `event` begins; None at the end of the document."""
+        """Return the node that begins with `event`; None at the end of the document."""
         self.values += 1
         if self.values > MAX_VALUES:
-            raise _too_big(event, f"the document holds more than {MAX_VALUES} values")
+            raise _too_big(event, f"the document has more than {MAX_VALUES} values")
         node: ScalarEvent | CollectionNode
         if isinstance(event, ScalarEvent):
             node = event
@@ -176,7 +176,7 @@ class _Composer:
                 SYNTAX,
                 f"the anchor `&{anchor}` is defined twice",
                 _note(event),
-                "give one of them another name",
+                "rename one of them",
                 (
                     _note(
                         earlier.event if isinstance(earlier, CollectionNode) else earlier,
@@ -192,17 +192,17 @@ class _Composer:
         if target is None:
             hint = f"define it above as `&{name}`, or quote the value if it only begins with `*`"
             raise SourceError(
-                SYNTAX, f"no anchor `&{name}` stands above this alias", _note(event), hint
+                SYNTAX, f"no anchor `&{name}` precedes this alias", _note(event), hint
             )
         if isinstance(target, CollectionNode):
             if target.end is None:
-                message = f"the alias `*{name}` stands inside what it repeats"
+                message = f"the alias `*{name}` is inside the value that it repeats"
                 hint = "write the value out, or move the anchor"
                 around = (_note(target.event, f"`&{name}` begins here"),)
                 raise SourceError(ALIAS_LOOP, message, _note(event), hint, around)
             self.values += target.values - 1
             if self.values > MAX_VALUES:
-                much = f"the aliases make more than {MAX_VALUES} values of this document"
+                much = f"aliases expand this document to more than {MAX_VALUES} values"
                 raise _too_big(event, much)
             if len(self.open) + target.height > MAX_DEPTH:
                 deep = f"the aliases nest this document more than {MAX_DEPTH} levels deep"
@@ -212,7 +212,9 @@ class _Composer:
             target.characters if isinstance(target, CollectionNode) else len(target.value)
         )
         if self.characters > MAX_CHARACTERS:
-            raise _too_big(event, f"the aliases make more than {MAX_CHARACTERS} characters")
+            raise _too_big(
+                event, f"aliases expand this document to more than {MAX_CHARACTERS} characters"
+            )
         return AliasNode(event, target)
 
 

@@ -1,4 +1,4 @@
-"""Reads the texts that have something odd, reports on it, and finds where values stand."""
+"""Read texts with unusual constructs, report on them, and find where values are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mlctl.source.syntax import explain
 def read_composed(
     source: SourceText, report: Report, *, explicit: bool
 ) -> list[tuple[int, PlainPart]]:
-    """The documents of a text with their numbers; what is wrong with it goes to the report."""
+    """Return the documents of a text with their numbers; errors go to the report."""
     builder = Builder(source, report)
     documents, empty = [], True
     for index, part in enumerate(_parts(builder)):
@@ -41,28 +41,28 @@ def read_composed(
         else:
             report.add(_no_mapping(data, builder.span(part.root)))
     if empty and explicit:
-        hint = "describe a resource in it, or leave it out"
+        hint = "describe a resource in it, or do not pass it"
         start = Label(Span(source, 0, 0, 0, 0))
-        report.add(Diagnostic(rules.EMPTY, f"`{source.name}` holds no document", start, hint))
+        report.add(Diagnostic(rules.EMPTY, f"`{source.name}` has no document", start, hint))
     return documents
 
 
 def first_value(source: SourceText, default: Data) -> Data:
-    """The value of the first document; `default` where there is none, or it cannot be read."""
+    """Return the value of the first document; `default` if there is none, or it cannot be read."""
     builder = Builder(source, Report())
     part = next(_parts(builder), None)
     return default if part is None else builder.value(part.root)
 
 
 class Positions:
-    """Where the values of one document stand: of `text`, the part of the source from `line`."""
+    """Finds values of one document in `text`, the part of the source from `line` on."""
 
     def __init__(self, source: SourceText, text: str, line: int) -> None:
         self._builder = Builder(source, Report(), line)
         self._root = next((part.root for part in compose(text)), None)
 
     def span(self, at: Pointer, *, key: bool) -> Span | None:
-        """The span of the value at `at`, or of its key; None where nothing is."""
+        """Return the span of the value at `at`, or of its key; None if it does not exist."""
         entry = self._find(at)
         if entry is None:
             return None
@@ -70,7 +70,7 @@ class Positions:
         return self._builder.span(name if key and name else node)
 
     def written(self, at: Pointer) -> str | None:
-        """The text of the scalar at `at` as written; None for anything else."""
+        """Return the text of the scalar at `at` as written; None for anything else."""
         entry = self._find(at)
         node = resolved(entry[1]) if entry else None
         return str(node.value) if isinstance(node, ScalarEvent) else None
@@ -80,7 +80,7 @@ class Positions:
 
 
 def _parts(builder: Builder) -> Iterator[StreamPart | None]:
-    """The documents of the text; None, and a finding, where it cannot be read any further."""
+    """Yield the documents of the text; None, and a finding, if it cannot be read any further."""
     source = builder.source
     try:
         yield from compose(source.text)
@@ -103,7 +103,7 @@ def _diagnostic(error: SourceError, builder: Builder) -> Diagnostic:
 
 def _no_mapping(data: Data, span: Span) -> Diagnostic:
     kind = "a list" if isinstance(data, list) else "a single value"
-    hint = "write `key: value` lines; part several resources by `---` lines"
+    hint = "write `key: value` lines; separate resources by `---` lines"
     return Diagnostic(
         rules.NOT_A_MAPPING, f"the document is {kind}, not a mapping", Label(span), hint
     )

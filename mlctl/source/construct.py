@@ -1,4 +1,4 @@
-"""Constructs plain data from nodes, as PyYAML's safe loader does, and reports what is odd."""
+"""Construct plain data from nodes, as PyYAML's safe loader does, and report oddities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlctl.source.events import Mark, inside, mark
 _TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
 _FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SHORT = 40  # characters of the user's text that a hint repeats
+_SHORT = 40  # characters of the user's text in a hint
 
 Entry: TypeAlias = tuple[ScalarEvent, YamlNode]  # a key and its value
 
@@ -33,7 +33,7 @@ class Builder:
     _known: dict[int, dict[str, Entry]] = field(default_factory=dict)  # of `find`, by mapping
 
     def value(self, node: YamlNode) -> Data:
-        """The plain value of `node`; each alias becomes a copy of what it stands for."""
+        """Return the plain value of `node`; each alias becomes a copy of its target."""
         node = resolved(node)
         if isinstance(node, ScalarEvent):
             return self._scalar(node)
@@ -43,7 +43,7 @@ class Builder:
         return [self.value(item) for item in node.items]
 
     def entries(self, branch: CollectionNode) -> dict[str, Entry]:
-        """The keys of a mapping and their values, merged ones first; the last of a repeated key."""
+        """Return the entries of a mapping, merged ones first; the last of a repeated key wins."""
         merged: dict[str, Entry] = {}
         own: dict[str, Entry] = {}
         merge: str | None = None
@@ -51,7 +51,7 @@ class Builder:
             key = resolved(key_node)
             if isinstance(key, CollectionNode):
                 template = key.is_mapping  # `{{ name }}` is a mapping in a mapping
-                hint = "replace `{{ ... }}` by its value first" if template else None
+                hint = "first replace `{{ ... }}` by its value" if template else None
                 self._report(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node, hint)
                 continue
             tag = scalars.tag_of(key)
@@ -67,7 +67,7 @@ class Builder:
         return merged | own if merged else own
 
     def find(self, root: YamlNode, at: Pointer) -> tuple[ScalarEvent | None, YamlNode] | None:
-        """The key (items of lists have none) and the node at `at`; None where nothing is."""
+        """Return the key (list items have none) and the node at `at`; None if it does not exist."""
         key: ScalarEvent | None = None
         node = root
         for step in at:
@@ -88,12 +88,12 @@ class Builder:
         return key, node
 
     def span(self, node: YamlNode) -> Span:
-        """The span of `node`, without trailing white space and comments."""
+        """Return the span of `node`, without trailing white space and comments."""
         event = node if isinstance(node, ScalarEvent) else node.event
         return self.between(mark(event), _end(node))
 
     def between(self, start: Mark, end: Mark) -> Span:
-        """The span between two marks of this part, without trailing white space."""
+        """Return the span between two marks of this part, without trailing white space."""
         lines = self.source.lines
         first, last = inside(start, lines, self.line), inside(end, lines, self.line)
         line, column = last.line, last.column
@@ -113,7 +113,7 @@ class Builder:
             value = scalars.convert(tag, text)
         except ValueError as error:
             self._report(
-                rules.BAD_VALUE, str(error), event, f"if the text is meant, {_quote(text)}"
+                rules.BAD_VALUE, str(error), event, f"if you mean the text, {_quote(text)}"
             )
             return text
         except LookupError:
@@ -124,13 +124,13 @@ class Builder:
         return value
 
     def _text(self, event: ScalarEvent) -> str:
-        """The text of a scalar, with characters that were escaped as surrogate pairs made whole."""
+        """Return the text of a scalar, with escaped surrogate pairs combined."""
         text: str = event.value
         if text.isascii() or not _SURROGATE.search(text):
             return text
         whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "\ufffd" in whole and "\ufffd" not in text:
-            message = "half of a surrogate pair is no character"
+            message = "half of a surrogate pair is not a character"
             self._report(rules.BAD_VALUE, message, event, "write the character itself")
         return whole
 
@@ -155,7 +155,7 @@ class Builder:
             return self.entries(target)
         merged: dict[str, Entry] = {}
         if isinstance(target, CollectionNode):
-            for item in reversed(target.items):  # the first mapping that has a key gives it
+            for item in reversed(target.items):  # the first mapping that has a key wins
                 branch = resolved(item)
                 if isinstance(branch, CollectionNode) and branch.is_mapping:
                     merged |= self.entries(branch)
@@ -186,13 +186,13 @@ class Builder:
             return
         text = event.value
         read = "text" if isinstance(value, str) else f"`{json.dumps(value)}`"
-        hint = f'write `{instead}`, or `"{text}"` if the text is meant'
+        hint = f'write `{instead}`, or `"{text}"` if you mean the text'
         self._report(rules.YAML_1_1_VALUE, f"`{text}` is read as {read}", event, hint)
 
     def _repeated(self, name: str, first: ScalarEvent, second: ScalarEvent) -> None:
         earlier = Label(self.span(first), "has no effect")
-        message = f"the key `{name}` stands here twice: az and mlctl take the last"
-        self._report(rules.REPEATED_KEY, message, second, "keep one of the two", earlier)
+        message = f"the key `{name}` is repeated: az and mlctl use the last one"
+        self._report(rules.REPEATED_KEY, message, second, "remove one of them", earlier)
 
     def _report(
         self, rule: Rule, message: str, node: YamlNode, hint: str | None = None, *related: Label
@@ -201,7 +201,7 @@ class Builder:
 
 
 def _end(node: YamlNode) -> Mark:
-    """Where `node` ends; a block collection ends with its last item, not with what follows it."""
+    """Return where `node` ends; a block collection ends with its last item."""
     while isinstance(node, CollectionNode):
         if node.event.flow_style or not node.items:
             assert node.end is not None  # it was composed to its end

@@ -1,4 +1,4 @@
-"""Decodes bytes to text that a YAML parser accepts: encoding, size, forbidden characters."""
+"""Decode bytes to text that a YAML parser accepts: encoding, size, forbidden characters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
-    """The text of `raw`: UTF-8, or UTF-16 with a byte order mark; else None and a diagnostic."""
+    """Decode UTF-8, or UTF-16 with a byte order mark; None and a diagnostic otherwise."""
     if len(raw) > MAX_BYTES:
         report.add(too_big(name))
         return None
@@ -35,16 +35,16 @@ def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
 
 
 def encoded(text: str, raw: bytes) -> bytes:
-    """`text` in the encoding of `raw`, with its byte order mark."""
+    """Encode `text` like `raw`, with its byte order mark."""
     encoding = _UTF_16.get(raw[:2], "utf-8")
     mark = "\ufeff" if encoding != "utf-8" or raw.startswith(codecs.BOM_UTF8) else ""
     return (mark + text).encode(encoding)
 
 
 def too_big(name: str) -> Diagnostic:
-    """The finding about a file of more than `MAX_BYTES`."""
+    """Report a file of more than `MAX_BYTES`."""
     message = f"`{name}` is bigger than {MAX_BYTES // 1024 // 1024} MiB"
-    return Diagnostic(TOO_BIG, message, None, "split the file, or name the one that was meant")
+    return Diagnostic(TOO_BIG, message, None, "split the file, or name another one")
 
 
 def _text(name: str, raw: bytes, report: Report) -> str | None:
@@ -71,16 +71,16 @@ def _forbidden_character(source: SourceText, at: int) -> Diagnostic:
     label = Label(_span(source, at))
     if code == 0:
         hint = "save the file as UTF-8; UTF-16 needs a byte order mark"
-        return Diagnostic(SYNTAX, "the text holds a NUL character", label, hint)
+        return Diagnostic(SYNTAX, "the text has a NUL character", label, hint)
     if code == _BOM:
-        hint = "remove it: it was the beginning of a file that was joined to another"
-        return Diagnostic(SYNTAX, "a byte order mark stands inside the text", label, hint)
-    message = f"the text holds the control character U+{code:04X}"
+        hint = "remove it: it began a file that was appended to another"
+        return Diagnostic(SYNTAX, "a byte order mark is inside the text", label, hint)
+    message = f"the text has the control character U+{code:04X}"
     return Diagnostic(SYNTAX, message, label, "remove it")
 
 
 def _span(source: SourceText, at: int) -> Span:
-    """The span of the character at index `at`."""
+    """Return the span of the character at index `at`."""
     line, begin = 0, 0
     for line_break in _BREAK.finditer(source.text, 0, at):
         line, begin = line + 1, line_break.end()

@@ -1,4 +1,4 @@
-"""One document: plain data, and the position of each key and value."""
+"""A document: plain data, and the position of each key and value."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STDIN = "<stdin>"
 class Document:
     """The `index`-th document of a stream as plain data, with the positions of its values.
 
-    Positions are found on demand, by composing the document's part of the text (`begin` to `end`,
-    from `line`) again: most documents need none.
+    Positions are found on demand by composing the document's part of the text again (`begin` to
+    `end`, from `line`): most documents need none.
     """
 
     source: SourceText
@@ -39,32 +39,32 @@ class Document:
 
     @property
     def folder(self) -> Path:
-        """The folder that its relative paths are relative to."""
+        """The folder to which its relative paths are relative."""
         return Path() if self.source.name == STDIN else Path(self.source.name).parent
 
     @property
     def raw(self) -> str | None:
-        """The text that has all values as they are; None where some are spelt otherwise."""
+        """The text if it has all values unescaped; None otherwise."""
         text = self.source.text
         return None if "\\" in text or type(self) is not Document else text
 
     def may_hold(self, piece: str) -> bool:
-        """Whether a text of the document may have `piece` in it, by one look at the file."""
+        """Whether a text in the document may contain `piece`, judged by the file as a whole."""
         raw = self.raw
         return raw is None or piece in raw
 
     @property
     def may_hold_secrets(self) -> bool:
-        """Whether a value may be a secret, by one look at the file."""
+        """Whether a value may be a secret, judged by the file as a whole."""
         return self.raw is None or self.source.may_hold_secrets
 
     @property
     def place(self) -> str:
-        """The file, and the number of the document if it is not the first."""
+        """The file, and the number of the document unless it is the first."""
         return f"{self.source.name}#{self.index + 1}" if self.index else self.source.name
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """A label at the value at `at`, or at its key; else at the nearest key above."""
+        """Return a label at the value at `at`, or at its key; else at the nearest key above."""
         span = self._positions.span(at, key=key)
         while span is None and at:
             at = at[:-1]
@@ -72,15 +72,15 @@ class Document:
         return Label(span or Span(self.source, self.line, 0, self.line, 0), text)
 
     def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """The documents of files that say a value, uppermost first, and where in each it stands."""
+        """Return the documents of files that set a value, uppermost first, and its places."""
         return [] if pointer.get(self.data, at) is None else [(self, at)]
 
     def written(self, at: Pointer) -> str | None:
-        """The text of the scalar at `at` as written (`1.10`, `yes`); None for anything else."""
+        """Return the scalar at `at` as written (`1.10`, `yes`); None for anything else."""
         return self._positions.written(at)
 
     def from_environment(self, at: Pointer) -> bool:  # noqa: ARG002  # here no value is
-        """Whether the value at `at` comes from a variable of the environment."""
+        """Whether the value at `at` comes from an environment variable."""
         return False
 
     @cached_property
@@ -91,11 +91,11 @@ class Document:
 
 
 def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) -> list[Document]:
-    """The documents of a text; `name` is the path as the user gave it.
+    """Return the documents of a text; `name` is the path as the user gave it.
 
     Findings go to `report`. Reading stops at the first syntax error; the documents above it are
-    returned. Empty documents are left out; a text of nothing else is an error if the file was named
-    (`explicit`), not if it was found in a folder.
+    returned. Empty documents are left out; a text without any others is an error if the file was
+    named (`explicit`), but not if it was found in a folder.
     """
     source = decode(name, raw, report)
     if source is None:
@@ -114,7 +114,7 @@ def _document(source: SourceText, index: int, part: PlainPart) -> Document:
 
 
 def plain(text: str) -> Data:
-    """The value of `text` as YAML (of its first document); the text itself if it is not YAML."""
+    """Parse `text` as YAML (its first document); return the text itself if it is not YAML."""
     readable = decode("", text, Report())
     if readable is None:
         return text
@@ -124,15 +124,15 @@ def plain(text: str) -> Data:
 
 
 def dump(data: Data) -> str:
-    """`data` as YAML text, keys in their order."""
+    """Write `data` as YAML, with keys in their order."""
     return yaml.dump(data, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
 
 
 def dump_inert(data: Data) -> str:
-    """As `dump`, to be printed: no terminal and no build agent obeys the text."""
+    """Write `data` as YAML that no terminal and no build agent interprets."""
     try:
         text = yaml.dump(data, Dumper=_InertDumper, sort_keys=False, allow_unicode=True)
-    except UnicodeEncodeError:  # half of a surrogate pair, which libyaml does not take
+    except UnicodeEncodeError:  # half of a surrogate pair, which libyaml does not accept
         text = yaml.dump(data, Dumper=_SlowInertDumper, sort_keys=False)
     return in_yaml(text)
 
@@ -141,11 +141,11 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _InertDumper(_DUMPER):  # type: ignore[misc,valid-type]  # which of the two is not known
-    """Writes what would be obeyed in double quotes, the style that has escapes."""
+    """Writes whatever would be interpreted in double quotes, the style with escapes."""
 
 
 class _SlowInertDumper(yaml.SafeDumper):
-    """The same by PyYAML's own emitter."""
+    """The same with PyYAML's own emitter."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

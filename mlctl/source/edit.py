@@ -1,4 +1,4 @@
-"""Values written into the text of files, whose comments and layout stay."""
+"""Edit values in the text of files, preserving comments and layout."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mlctl.pointer import Data
 from mlctl.source.decode import MAX_BYTES, decode, encoded
 from mlctl.source.document import dump
 
-_ENDS_FLOW = set("\n,[]{}")  # what a plain text cannot hold on a line of a flow mapping
-_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # as `SourceText.lines` has them
+_ENDS_FLOW = set("\n,[]{}")  # characters that cannot be in plain text in a flow mapping
+_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # as in `SourceText.lines`
 
 
 class CannotEdit(Exception):
-    """The text cannot be changed there without touching more than the value; says why."""
+    """The text cannot be changed without affecting more than the value; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text in place of what stands from one offset of a source to another."""
+    """A replacement for the text between two offsets of a source."""
 
     source: SourceText
     begin: int
@@ -47,10 +47,10 @@ class Rewrite:
         return Path(self.source.name)
 
     def write(self, named: frozenset[Path]) -> None:
-        """Write it in the file's own encoding, unless it lies outside of what was `named`.
+        """Write it in the file's own encoding, unless it is outside of what was `named`.
 
         Raises:
-            OSError: it cannot be written, or says something else by now.
+            OSError: it cannot be written, or has changed.
         """
         if files.leads_out(self.path, named):
             why = "a link leads out of the folder: name the file that it leads to"
@@ -63,22 +63,22 @@ class Rewrite:
 
 
 def replaced(span: Span, value: Data) -> Edit:
-    """Another value where one stands.
+    """Replace a value.
 
     Raises:
-        CannotEdit: what stands there has comments of its own.
+        CannotEdit: the old value has comments of its own.
     """
     if span.line != span.end_line and "#" in span.text:
-        raise CannotEdit("what stands there has comments")
+        raise CannotEdit("the old value has comments")
     begin, end = _offsets(span)
     return Edit(span.source, begin, end, written(value))
 
 
 def inserted(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
-    """`keys` with a value, above a key of the same mapping; before it in a flow mapping.
+    """Insert `keys` with a value above a key of the same mapping; before it in a flow mapping.
 
     Raises:
-        CannotEdit: the key stands behind something else.
+        CannotEdit: the key follows something else on its line.
     """
     begin, _ = _offsets(sibling)
     ahead = sibling.source.lines[sibling.line][: sibling.column]
@@ -94,14 +94,14 @@ def inserted(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
         for key in reversed(keys[1:]):
             nested = {key: nested}
         return Edit(sibling.source, begin, begin, f"{_key(keys[0])}: {written(nested)}, ")
-    raise CannotEdit("its mapping begins behind something else on the line")
+    raise CannotEdit("its mapping does not begin at the start of the line")
 
 
 def renamed(span: Span, old: str, new: str) -> Edit:
-    """Another name at the end of a value or a key, whose quotes and expressions stay.
+    """Replace the name at the end of a value or key; quotes and expressions stay.
 
     Raises:
-        CannotEdit: the name does not stand there in one piece.
+        CannotEdit: the name is not there in one piece.
     """
     text = span.text
     quote = text[:1] if text[:1] in ("'", '"') and text[-1:] == text[:1] else ""
@@ -116,17 +116,17 @@ def renamed(span: Span, old: str, new: str) -> Edit:
     old_letter, new_letter = (old, tail) if expression else (inner, old)
     ends = old_letter.casefold().endswith(new_letter.casefold()) and tail.endswith(old_end)
     if span.line != span.end_line or not ends:
-        raise CannotEdit(f"`{old}` does not stand there in one piece")
+        raise CannotEdit(f"`{old}` is not there in one piece")
     begin, end = _offsets(span)
     head = inner[: len(inner) - len(old_end)]
     return Edit(span.source, begin, end, f"{quote}{head}{new_end}{quote}")
 
 
 def removed(key: Span, value: Span) -> Edit:
-    """A key and its value taken away: their lines, or their place in a flow mapping.
+    """Remove a key and its value: their lines, or their place in a flow mapping.
 
     Raises:
-        CannotEdit: something else stands beside them.
+        CannotEdit: something else is on their lines.
     """
     begin, _ = _offsets(key)
     _, end = _offsets(value)
@@ -136,7 +136,7 @@ def removed(key: Span, value: Span) -> Edit:
     if ahead.strip() == "":
         line_end = re.match(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|[\n\r]|$)", behind)
         if line_end is None:
-            raise CannotEdit("something else stands on its line")
+            raise CannotEdit("something else is on its line")
         return Edit(key.source, begin - len(ahead), end + line_end.end(), "")
     comma_after, comma_before = (
         re.match(r"[ \t]*,[ \t]*", behind),
@@ -146,11 +146,11 @@ def removed(key: Span, value: Span) -> Edit:
         return Edit(key.source, begin, end + comma_after.end(), "")
     if comma_before is not None:
         return Edit(key.source, comma_before.start(), end, "")
-    raise CannotEdit("it is alone in its mapping")
+    raise CannotEdit("it is the only key of its mapping")
 
 
 def edited(edits: Iterable[Edit]) -> dict[Path, str]:
-    """The new text of each file that changes."""
+    """Return the new text of each file that changes."""
     by_file: dict[Path, list[Edit]] = defaultdict(list)
     for edit in edits:
         by_file[Path(edit.source.name)].append(edit)
@@ -164,7 +164,7 @@ def edited(edits: Iterable[Edit]) -> dict[Path, str]:
 
 
 def written(value: Data) -> str:
-    """A value as YAML on one line."""
+    """Write a value as YAML on one line."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     text = dump([value]).removeprefix("- ").rstrip("\n")

@@ -1,4 +1,4 @@
-"""The parsers' events: limits of what is read, positions in the text, errors that have them."""
+"""The parsers' events: limits of what is read, positions, and errors that have them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ except ImportError:  # PyYAML was built without libyaml
     CParser = None  # type: ignore[assignment,misc]
 
 MAX_FILE_VALUES = 500_000  # keys count as values; a resource has about 25
-MAX_PARTS = 100_000  # documents per file, empty ones too
-MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
-MAX_CHARACTERS = 8 * 1024 * 1024  # per document, aliases counted as what they stand for
+MAX_PARTS = 100_000  # documents per file, including empty ones
+MAX_VALUES = 100_000  # per document, with aliases expanded
+MAX_CHARACTERS = 8 * 1024 * 1024  # per document, with aliases expanded
 _BIG = 100_000  # characters
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -56,7 +56,7 @@ class MarkedRange:
 
 
 class SourceError(Exception):
-    """The text cannot be read any further: the rule that it breaks, where, and a hint."""
+    """The text cannot be read any further: the broken rule, the place, and a hint."""
 
     def __init__(
         self,
@@ -75,12 +75,12 @@ class SourceError(Exception):
 
 
 def mark(event: Event, *, end: bool = False) -> Mark:
-    """Where `event` begins, or ends. Parsers always set marks, though their type is optional."""
+    """Return where `event` begins, or ends. Parsers always set marks, though typed optional."""
     return cast("Mark", event.end_mark if end else event.start_mark)
 
 
 def inside(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
-    """`mark` as a position in `lines`, `above` lines further down.
+    """Return `mark` as a position in `lines`, `above` lines further down.
 
     libyaml adds a line break at the end of the text; its marks may be on the line after that.
     """
@@ -98,14 +98,14 @@ class _PlainParser(Reader, Scanner, Parser):
 
 
 def spells_surrogates(text: str) -> bool:
-    """Whether characters are escaped as pairs of surrogates, as JSON writes what is not ASCII."""
+    """Whether characters are escaped as surrogate pairs, as in JSON."""
     return "\\u" in text and _SURROGATE.search(text) is not None
 
 
 def parser(text: str) -> CParser | _PlainParser:
-    """The parser for a text: libyaml's, or PyYAML's own where the two disagree.
+    """Return the parser for a text: libyaml's, or PyYAML's own if the two disagree.
 
-    They do on tabs and on escaped surrogates, and `az` uses the plain one; it is too slow for big
+    They disagree on tabs and on escaped surrogates, and `az` uses PyYAML's; it is too slow for big
     texts.
     """
     odd = "\t" in text or spells_surrogates(text)

@@ -19,9 +19,9 @@ from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
 
 STDIN = "-"
-PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
+PROJECT_FILE = "mlctl.yml"  # of mlctl itself; not a resource
 CASES = (".test.yml", ".test.yaml")  # of `mlctl test`
-MAX_ENTRIES = 100_000  # of a folder and all below it
+MAX_ENTRIES = 100_000  # of a folder and everything below it
 _SUFFIXES = (".yml", ".yaml")
 
 
@@ -36,16 +36,16 @@ class SourceFile:
 def read(
     path: Path | str, report: Report, files: Files = ON_DISK, *, explicit: bool = True
 ) -> list[Document]:
-    """The documents of a file; a file that cannot be read, or is too big, is a finding.
+    """Read the documents of a file; report a file that cannot be read, or is too big.
 
-    A pipe is read where it is named (`<(command)`), and not where it lies in a folder.
+    A pipe is read if it is named (`<(command)`), but not if it is found in a folder.
     """
     name = str(path)
     content = files.unwritten(path)
     if content is not None:
         return load(name, content, report, explicit=explicit)
     try:
-        with open_any(Path(path)) if explicit else open_regular(Path(path)) as file:
+        with open_any(Path(path)) if explicit else open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_BYTES:
                 report.add(too_big(name))
@@ -60,12 +60,12 @@ def read(
 
 
 def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list[SourceFile]:
-    """The files that `paths` name, each once: files, folders (`*.yml`, `*.yaml` below), globs, `-`.
+    """Find the files that `paths` name, each once: files, folders, globs, `-`.
 
-    In folders, hidden files are passed over, and unless `own` is wanted mlctl's own: `mlctl.yml`,
-    and folders with cases of `mlctl test`, for what lies there is theirs. Globs are those that the
-    shell left alone; `**` goes through folders. A folder or a glob without a file is a finding;
-    a named file that cannot be read is one of `read`.
+    In folders (`*.yml`, `*.yaml` below), hidden files are skipped and, unless `own`, mlctl's own:
+    `mlctl.yml`, and folders with cases of `mlctl test`. Globs are those that the shell has not
+    expanded; `**` matches folders. A folder or a glob without files is a finding; `read` reports
+    named files that cannot be read.
     """
     files_by_path: dict[str, SourceFile] = {}
     real_folder = cache(os.path.realpath)
@@ -87,7 +87,7 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
 
 
 def _real(file: SourceFile, real_folder: Callable[[str], str]) -> str:
-    """`os.path.realpath` of a file, which would look at each folder of each of them again."""
+    """Do what `os.path.realpath` does, without checking each folder again for each file."""
     if file.path == STDIN:
         return STDIN
     if file.explicit or os.path.islink(file.path):
@@ -97,12 +97,12 @@ def _real(file: SourceFile, real_folder: Callable[[str], str]) -> str:
 
 
 def expanded(path: str) -> list[str]:
-    """What a path names: itself, or the files and folders of a glob."""
+    """Return what a path names: itself, or the files and folders of a glob."""
     return sorted(glob.glob(path, recursive=True)) if _is_glob(path) else [path]
 
 
 def projects_below(folder: str) -> Iterator[str]:
-    """The `mlctl.yml` in a folder and in those below it, but for those with cases."""
+    """Return the `mlctl.yml` in a folder and below it, except for folders with cases."""
     below = _walk(folder, Report(), own=False)
     return (path for path in below if os.path.basename(path) == PROJECT_FILE)
 
@@ -124,20 +124,20 @@ def _is_glob(path: str) -> bool:
 
 
 def _below(folder: str, report: Report, *, own: bool) -> Iterator[str]:
-    """The YAML files below `folder`."""
+    """Yield the YAML files below `folder`."""
     for path in _walk(folder, report, own=own):
         if path.endswith(_SUFFIXES) and (own or os.path.basename(path) != PROJECT_FILE):
             yield path
 
 
 def _walk(folder: str, report: Report, *, own: bool) -> Iterator[str]:
-    """The files below `folder`, through links but never twice through the same folder.
+    """Yield the files below `folder`, following links, but visiting each folder once.
 
-    Links to what the folder is in (`/`), and to the kernel's folders, are not followed.
+    Links to a folder that contains this one (`/`), and to the kernel's folders, are not followed.
     """
     try:
         entered = set(_above(os.path.realpath(folder)))
-    except OSError as error:  # the current folder is gone
+    except OSError as error:  # the current folder no longer exists
         report.add(_unreadable(folder, error))
         return
     waiting, entries, kernels = [folder], 0, _kernels()
@@ -157,8 +157,8 @@ def _walk(folder: str, report: Report, *, own: bool) -> Iterator[str]:
             continue
         entries += len(held)
         if entries > MAX_ENTRIES:
-            why = f"`{folder}` holds more than {MAX_ENTRIES:,} files and folders"
-            report.add(Diagnostic(UNREADABLE, why, None, "name the folder in it that is meant"))
+            why = f"`{folder}` has more than {MAX_ENTRIES:,} files and folders"
+            report.add(Diagnostic(UNREADABLE, why, None, "name a folder in it"))
             return
         for entry in held:
             if entry.name.startswith("."):
@@ -171,31 +171,33 @@ def _walk(folder: str, report: Report, *, own: bool) -> Iterator[str]:
 
 
 def _above(folder: str) -> Iterator[tuple[int, int]]:
-    """Device and inode of each folder that a folder is in."""
+    """Return device and inode of each folder that contains a folder."""
     while folder != (folder := os.path.dirname(folder)):
         about = os.stat(folder)
         yield about.st_dev, about.st_ino
 
 
 def _kernels() -> set[int]:
-    """The devices of what the kernel shows as files, unless they are part of the root's."""
+    """Return the devices of the kernel's file systems, except for those in the root's."""
     devices = {os.stat(path).st_dev for path in ("/proc", "/sys", "/dev") if os.path.isdir(path)}
     return devices - {os.stat("/").st_dev}
 
 
 def left_checkout(name: Path | str, place: Label | None = None) -> Diagnostic:
-    """The finding that a file is not read, because it lies outside of the git checkout."""
-    message = f"`{name}` is not read: it lies outside of the git checkout"
+    """Report a file that is not read because it is outside the git checkout."""
+    message = f"`{name}` is not read: it is outside the git checkout"
     return Diagnostic(UNREADABLE, message, place, "copy it into the checkout")
 
 
 def _unreadable(name: str, error: Exception) -> Diagnostic:
     why = (
-        (error.strerror or "").lower() if isinstance(error, OSError) else "no file has such a name"
+        (error.strerror or "").lower()
+        if isinstance(error, OSError)
+        else "it is not a valid file name"
     )
     hint = "check the spelling and the working directory"
-    if isinstance(error, OSError) and error.errno == errno.EINVAL:  # a pipe where none may be
-        hint = "`-` reads what is piped in"
+    if isinstance(error, OSError) and error.errno == errno.EINVAL:  # a pipe where none is expected
+        hint = "use `-` for standard input"
     if isinstance(error, PermissionError):
         hint = "check the file's permissions"
     if isinstance(error, IsADirectoryError):

@@ -1,4 +1,4 @@
-"""What stands between the values of a YAML text: white space, comments, and indicators."""
+"""The text between YAML values: white space, comments, and indicators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PROPERTIES = re.compile(r"[&!]\S*(?:[ \t]+[&!]\S*)*")
 
 
 class OddLayout(Exception):
-    """A text has what cannot be laid out safely: what it is, and in which line (from 0)."""
+    """A text has something that cannot be formatted safely: what, and its line (from 0)."""
 
     def __init__(self, why: str, line: int) -> None:
         super().__init__(why)
@@ -23,14 +23,14 @@ class OddLayout(Exception):
 
 @dataclass(slots=True)
 class Gaps:
-    """Goes through `text` from the beginning to the end; `at` is where it is."""
+    """Goes through `text` from the beginning to the end; `at` is the position."""
 
     text: str
     at: int = 0
 
     @property
     def column(self) -> int:
-        """The column of where it is."""
+        """The column of the position."""
         return self._column(self.at)
 
     @property
@@ -39,19 +39,19 @@ class Gaps:
         return self.at >= len(self.text) or self.text[self.at] == "\n"
 
     def odd(self, why: str) -> OddLayout:
-        """The error that the text cannot be laid out, and why."""
+        """Build the error that the text cannot be formatted, and why."""
         return OddLayout(why, self.text.count("\n", 0, self.at))
 
     def take_until(self, end: int) -> str:
-        """The text up to `end`."""
+        """Return the text up to `end`."""
         taken, self.at = self.text[self.at : end], end
         return taken
 
     def take(self, indicator: str) -> None:
-        """Go over an indicator (`:`, `-`, `---`), which may have blanks before it.
+        """Skip an indicator (`:`, `-`, `---`) and blanks before it.
 
         Raises:
-            OddLayout: something else stands here.
+            OddLayout: something else is here.
         """
         begun = _BLANKS.match(self.text, self.at)
         at = begun.end() if begun else self.at
@@ -60,7 +60,7 @@ class Gaps:
         self.at = at + len(indicator)
 
     def inline(self) -> str:
-        """The comment on the rest of the line; "" where there is none, or a value is."""
+        """Return the comment on the rest of the line; "" if there is none, or a value."""
         match = _INLINE.match(self.text, self.at)
         if match is None:
             return ""
@@ -68,21 +68,21 @@ class Gaps:
         return (match[1] or "").rstrip()
 
     def above(self, end: int | None) -> list[str]:
-        """The comments and the empty lines ("") up to `end`, or up to the next token.
+        """Return comments and empty lines ("") up to `end`, or up to the next token.
 
         Raises:
-            OddLayout: something else stands there.
+            OddLayout: something else is there.
         """
         stop = self._next()
         if end is not None and stop < end:
             raise self.odd("a value is written in an unusual way")
         end = stop if end is None else end
-        begun = self.at > 0  # on a line that is not to be looked at
+        begun = self.at > 0  # on a line that is not to be formatted
         lines = self.take_until(end).split("\n")
         return [line.strip(" \t") for line in lines[begun:-1]]
 
     def tail(self, column: int) -> list[str]:
-        """The comments below a block that ends, as far as they are indented by `column` or more."""
+        """Return the comments below a block that ends, if indented by at least `column`."""
         stop = self._next()
         lines: list[str] = []
         begin = end = (self.text.find("\n", self.at, stop) + 1 or stop) if self.at else 0
@@ -105,26 +105,26 @@ class Gaps:
         return lines[:count]
 
     def properties(self, start: int) -> str:
-        """The anchor and the tag of a block, which stand at `start`.
+        """Return the anchor and the tag of a block, which begin at `start`.
 
         Raises:
-            OddLayout: they stand on lines of their own.
+            OddLayout: they are on their own lines.
         """
         blanks = _BLANKS.match(self.text, self.at)
         match = _PROPERTIES.match(self.text, start)
         if match is None or blanks is None or blanks.end() != start:
-            raise self.odd("an anchor or a tag is on a separate line")
+            raise self.odd("an anchor or a tag is on a line of its own")
         self.at = match.end()
         return " ".join(match[0].split())
 
     def finish(self) -> None:
-        """Go over the rest.
+        """Skip the rest.
 
         Raises:
             OddLayout: it is more than white space.
         """
         if self._next() < len(self.text) or self.text[self.at :].strip():
-            raise self.odd("something stands after the last document")
+            raise self.odd("something follows the last document")
 
     def _next(self) -> int:
         match = _GAP.match(self.text, self.at)

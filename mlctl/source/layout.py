@@ -1,9 +1,9 @@
-"""Lays a YAML text out anew: the same data and the same comments, in one canonical layout.
+"""Format a YAML text: the same data and comments, in one canonical layout.
 
-It works on the text, by the positions of its values: what is written stays as it is (quotes,
-numbers, block scalars, flow collections), and only what is between values changes. Two blanks of
-indentation, lists included; one blank after a `:` and a `-`, two before a comment; at most one
-empty line; keys in a given order. A comment on a line of its own belongs to what stands below it,
+The text is edited by the positions of its values: what is written stays as it is (quotes, numbers,
+block scalars, flow collections), and only what is between values changes. Indentation is two
+spaces, also for lists; one space follows `:` and `-`, two precede a comment; there is at most one
+empty line in a row; keys have a given order. A comment on its own line belongs to what is below it,
 unless it is indented as deeply as the block above.
 """
 
@@ -40,12 +40,12 @@ class _Entry:
 
 
 def lay_out(text: str, order: Order) -> str:
-    """The text in canonical layout.
+    """Return the text in canonical layout.
 
-    A document with aliases, or with a key twice, keeps its order of keys.
+    A document with aliases, or with a repeated key, keeps its order of keys.
 
     Raises:
-        OddLayout: it holds what cannot be moved safely; says what, and in which line.
+        OddLayout: something cannot be moved safely; the message says what, and the line.
         SourceError, yaml.MarkedYAMLError: as `compose`.
     """
     unified = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -55,7 +55,7 @@ def lay_out(text: str, order: Order) -> str:
         raise OddLayout("a line ends with a rare character", line)
     written = _Writer(Gaps(unified), order).stream()
     if not is_same(unified, written):
-        raise OddLayout("its data or its comments would not stay the same", 0)
+        raise OddLayout("its data or its comments would change", 0)
     return written
 
 
@@ -65,10 +65,10 @@ class _Writer:
     order: Order
     number: int = 0  # of the document
     sorts: bool = True
-    names: list[str | int] = field(default_factory=list)  # where in the document
+    names: list[str | int] = field(default_factory=list)  # the path in the document
 
     def stream(self) -> str:
-        """All documents."""
+        """Return all documents formatted."""
         lines: list[str] = []
         for number, part in enumerate(compose(self.gaps.text)):
             self.number = number
@@ -95,7 +95,7 @@ class _Writer:
         return _joined(self._entries(node, 0, -1), 0)
 
     def _entries(self, node: CollectionNode, indent: int, above: int) -> list[_Entry]:
-        """The entries of a block, and its last comments; its parent stands in column `above`."""
+        """Return the entries of a block, and its last comments; its parent is in column `above`."""
         entries, column = (self._pairs if node.is_mapping else self._items)(node, indent)
         if node.is_mapping and self.sorts:
             entries = self._sorted(entries, whole=above < 0)
@@ -104,7 +104,7 @@ class _Writer:
         return entries
 
     def _pairs(self, node: CollectionNode, indent: int) -> tuple[list[_Entry], int]:
-        """The entries of a mapping, and the column of its keys until now."""
+        """Return the entries of a mapping, and the old column of its keys."""
         entries, column = [], 0
         for key, value in key_values(node):
             above = self.gaps.above(_start(key))
@@ -122,7 +122,7 @@ class _Writer:
         return entries, column
 
     def _items(self, node: CollectionNode, indent: int) -> tuple[list[_Entry], int]:
-        """The entries of a list, and the column of its dashes until now."""
+        """Return the entries of a list, and the old column of its dashes."""
         entries, column = [], 0
         for number, item in enumerate(node.items):
             above = self.gaps.above(None)
@@ -146,7 +146,7 @@ class _Writer:
         return entries, column
 
     def _value(self, head: str, node: YamlNode, indent: int, column: int) -> list[str]:
-        """The lines of a value after its key or dash, which stands in `column` until now."""
+        """Return the lines of a value after its key or dash, whose old column is `column`."""
         if not _is_block(node):
             return self._leaf(head, node, indent, column)
         block = _block(node)
@@ -157,7 +157,7 @@ class _Writer:
         return [head, *_joined(self._entries(block, below, column), below)]
 
     def _leaf(self, head: str, node: YamlNode, indent: int, column: int) -> list[str]:
-        """The lines of what is kept as it is written: a scalar, an alias, a flow collection."""
+        """Return the lines of a value that stays as written: scalar, alias, flow collection."""
         start, end = _start(node), _end(node)
         below = indent + _STEP
         if start == end:
@@ -184,7 +184,7 @@ class _Writer:
         return [*begun, *lines]
 
     def _sorted(self, entries: list[_Entry], *, whole: bool) -> list[_Entry]:
-        """The entries by the order of their keys; what a document begins with stays there."""
+        """Sort the entries by key; a document's first keys stay first."""
         order = {name: rank for rank, name in enumerate(self.order(self.number, (*self.names,)))}
         if not order or not entries:
             return entries
@@ -196,7 +196,7 @@ class _Writer:
 
 
 def _header(above: list[str]) -> list[str]:
-    """The comments that belong to the document, not to its first key: those above a blank line."""
+    """Return the comments of the document, not of its first key: those above a blank line."""
     if "" not in above:
         return above
     return above[: len(above) - above[::-1].index("")]
@@ -211,7 +211,7 @@ def _joined(entries: Sequence[_Entry], indent: int) -> list[str]:
 
 
 def _spaced(above: Sequence[str], indent: int, *, first: bool = False) -> list[str]:
-    """Comments and empty lines, at most one empty line in a row, and none at the beginning."""
+    """Limit empty lines to one in a row, and none at the beginning."""
     lines: list[str] = []
     for line in above:
         if line:
@@ -226,7 +226,7 @@ def _with_comment(line: str, comment: str) -> str:
 
 
 def _is_sortable(root: YamlNode) -> bool:
-    """Whether keys can change places: there is no alias, and no key twice."""
+    """Whether keys can be moved: there is no alias, and no repeated key."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

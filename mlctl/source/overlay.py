@@ -1,4 +1,4 @@
-"""Documents and values of flags laid over each other; findings point at the uppermost."""
+"""Lay documents and values of flags over each other; findings point at the uppermost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMAND_LINE = "<command line>"
 
 @dataclass(frozen=True, slots=True)
 class FlagValue:
-    """The value that a flag gives a field; flag and text as typed (`***` for a secret)."""
+    """A field's value from a flag; flag and text as typed (`***` for a secret)."""
 
     at: Pointer
     data: Data
@@ -26,13 +26,13 @@ class FlagValue:
 
 @dataclass(frozen=True, eq=False)
 class OverlaidDocument(Document):
-    """Flag values over the documents `below`, uppermost first; `places` are those of flags."""
+    """Flag values over the documents `below`, uppermost first; `places` are the flags'."""
 
     below: tuple[Document, ...] = ()
     places: Mapping[Pointer, Span] = field(default_factory=dict)
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """The place of the flag with the value, else that in the uppermost document with it."""
+        """Return the place of the value in a flag, else in the uppermost document with it."""
         for length in range(len(at), 0, -1):
             if at[:length] in self.places:
                 return Label(self.places[at[:length]], text)
@@ -49,11 +49,11 @@ class OverlaidDocument(Document):
         return Label(Span(self.source, 0, 0, 0, len(self.source.text)), text)
 
     def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """The documents below with the value, uppermost first."""
+        """Return the documents below with the value, uppermost first."""
         return [holder for document in self.below for holder in document.holders(at)]
 
     def written(self, at: Pointer) -> str | None:
-        """The text as typed; that of the documents below where no flag gave the value."""
+        """Return the text as typed; that of the documents below if no flag set the value."""
         if at in self.places:
             span = self.places[at]
             return span.source.lines[span.line][span.column : span.end_column]
@@ -63,7 +63,7 @@ class OverlaidDocument(Document):
         return None
 
     def from_environment(self, at: Pointer) -> bool:
-        """Whether the value comes from a variable of the environment, through a document below."""
+        """Whether the value comes from an environment variable, through a document below."""
         if at in self.places:
             return False
         holders = (
@@ -78,35 +78,35 @@ class OverlaidDocument(Document):
 
 @dataclass(frozen=True, eq=False)
 class Part(Document):
-    """What stands at `root` of the document `whole`, as a document of its own."""
+    """The part at `root` of the document `whole`, as a document of its own."""
 
     whole: Document | None = None
     root: Pointer = ()
 
     @classmethod
     def of(cls, whole: Document, root: Pointer) -> Part:
-        """The mapping at `root`."""
+        """Return the mapping at `root`."""
         data = pointer.get(whole.data, root)
         return cls(whole.source, data, whole.index, whole.line, whole.begin, whole.end, whole, root)
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """A label in the whole document."""
+        """Return a label in the whole document."""
         assert self.whole is not None
         return self.whole.label((*self.root, *at), text, key=key)
 
     def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """The whole document, and where the value stands in it."""
+        """Return the whole document, and where the value is in it."""
         assert self.whole is not None
         return self.whole.holders((*self.root, *at))
 
     def written(self, at: Pointer) -> str | None:
-        """The text of the scalar at `at` as written."""
+        """Return the text of the scalar at `at` as written."""
         assert self.whole is not None
         return self.whole.written((*self.root, *at))
 
 
 def merge_patch(document: Document, patch: Document) -> OverlaidDocument:
-    """The document with a JSON Merge Patch (RFC 7396): `null` removes, a list replaces a list."""
+    """Apply a JSON Merge Patch (RFC 7396): `null` removes, a list replaces a list."""
     data = _patched(document.data, patch.data)
     return OverlaidDocument(
         *(document.source, data, document.index, document.line, document.begin, document.end),
@@ -115,7 +115,7 @@ def merge_patch(document: Document, patch: Document) -> OverlaidDocument:
 
 
 def overlay(values: Iterable[FlagValue], *below: Document) -> OverlaidDocument:
-    """The flag values over the documents `below`; the first document is over the others."""
+    """Lay flag values over the documents `below`; earlier documents over later ones."""
     data: dict[str, Data] = {}
     for document in reversed(below):
         data = _merged(data, document.data)
@@ -128,7 +128,7 @@ def overlay(values: Iterable[FlagValue], *below: Document) -> OverlaidDocument:
 def with_flag_values(
     data: dict[str, Data], typed: Iterable[FlagValue], *below: Document
 ) -> OverlaidDocument:
-    """A document of `data`, whose findings about `typed` values point at the command line."""
+    """Build a document of `data` whose findings about `typed` values point at the flags."""
     import shlex  # noqa: PLC0415 - few command lines have such values
 
     line, places = "", dict[Pointer, tuple[int, int]]()
@@ -148,7 +148,7 @@ def with_flag_values(
 
 
 def _merged(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
-    """`top` merged over `base`, recursively."""
+    """Merge `top` over `base`, recursively."""
     merged = dict(base)
     for key, value in top.items():
         inner = merged.get(key)
@@ -172,7 +172,7 @@ def _patched(base: Data, patch: Data) -> Data:
 
 
 def _put(data: dict[str, Data], at: Pointer, value: Data) -> None:
-    """Set a value without touching objects that are shared with another document."""
+    """Set a value without changing objects that are shared with another document."""
     *parents, last = at
     for step in parents:
         inner = data.get(str(step))

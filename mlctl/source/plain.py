@@ -1,7 +1,7 @@
-"""Reads most texts in one pass: mappings of what means what it looks like.
+"""Read most texts in one pass: mappings whose values are unambiguous.
 
-What has an anchor, a tag, a repeated key, a trap of YAML 1.1 or an error is for `compose` and
-`construct`, which report on it. Both read the same values (a property test says so).
+Anchors, tags, repeated keys, traps of YAML 1.1 and errors are left to `compose` and `construct`,
+which report them. Both read the same values (a property test checks this).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from mlctl.dataclasses import dataclass
 from mlctl.pointer import MAX_DEPTH, Data
 from mlctl.source import events, scalars
 
-_CACHED = 4096  # scalars of which the value is remembered: keys and words are met again and again
+_CACHED = 4096  # scalars whose values are cached: keys and words occur repeatedly
 
 
 @dataclass(frozen=True, slots=True)
 class PlainPart:
-    """One document of a stream, and the part of the text that it is, in whole lines."""
+    """One document of a stream, and its part of the text, in whole lines."""
 
     data: dict[str, Data]
     line: int
@@ -45,7 +45,7 @@ class _NotPlain(Exception):
 
 
 def read_plain(text: str) -> list[PlainPart] | None:
-    """The documents of a text; None where it has something that is not read here."""
+    """Read the documents of a text; None if it has something that is not read here."""
     if events.spells_surrogates(text):
         return None
     next_event = events.parser(text).get_event
@@ -67,10 +67,10 @@ def read_plain(text: str) -> list[PlainPart] | None:
 
 
 def _document(next_event: Callable[[], Any]) -> tuple[dict[str, Data], Event, int]:
-    """The value of the document that has just begun, the event at its end, and its size."""
+    """Return the document that has just begun, the event at its end, and its size."""
     root: list[Data] = []
     holder: Any = root
-    key: str | None = None  # of the value that comes next in a mapping
+    key: str | None = None  # the key of the next value in a mapping
     above: list[tuple[Any, str | None]] = []
     for count in range(events.MAX_VALUES):
         event = next_event()
@@ -116,10 +116,10 @@ def _collection(event: CollectionStartEvent, depth: int) -> Data:
 
 @lru_cache(_CACHED)
 def _value(text: str) -> Data:
-    """The value of a plain scalar.
+    """Return the value of a plain scalar.
 
     Raises:
-        _NotPlain: it has none, or is not read as it looks.
+        _NotPlain: it has none, or not the one that it seems to have.
     """
     tag = scalars.tag_of_plain(text)
     try:

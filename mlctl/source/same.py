@@ -1,4 +1,4 @@
-"""Whether two YAML texts say the same: values as written, in any order of keys, and comments."""
+"""Compare two YAML texts: values as written, in any order of keys, and comments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_same(one: str, rewritten: str) -> bool:
 
 
 def _content(node: YamlNode) -> Hashable:
-    """All that a node says, but for the order of keys."""
+    """Return everything in a node except for the order of keys."""
     if isinstance(node, AliasNode):
         return "*", node.event.anchor
     if isinstance(node, ScalarEvent):
@@ -41,7 +41,7 @@ def _content(node: YamlNode) -> Hashable:
 
 
 def _comments(text: str, roots: list[YamlNode]) -> Counter[str]:
-    """The comments of a text: what begins with `#` outside of its scalars."""
+    """Count the comments of a text: `#` outside of its scalars."""
     outside, at = [], 0
     for root in roots:
         for start, end in _scalars(root, text):
@@ -52,7 +52,7 @@ def _comments(text: str, roots: list[YamlNode]) -> Counter[str]:
 
 
 def _scalars(node: YamlNode, text: str) -> Iterator[tuple[int, int]]:
-    """Where each scalar's text stands; of a block scalar that is below its first line."""
+    """Yield the place of each scalar's text, for a block scalar below its first line."""
     if isinstance(node, CollectionNode):
         for item in node.items:
             yield from _scalars(item, text)

@@ -1,4 +1,4 @@
-"""Values that take several lines, moved to another indentation without changing what they mean."""
+"""Reindent values that take several lines without changing their meaning."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _HEADER = re.compile(r"(?:[&!]\S*[ \t]+)*[|>]([-+0-9]*)")
 
 
 def folded(text: str, indent: int) -> list[str]:
-    """A plain or quoted scalar: the lines below its first, whose indentation is not content."""
+    """Reindent a plain or quoted scalar, whose indentation is not content."""
     first, *lines = text.split("\n")
     return [_ended(first) if lines else first, *_moved(lines, lambda _: indent)]
 
 
 def flow(text: str, shift: int) -> list[str]:
-    """A flow collection: the lines below its first keep their indentation to each other."""
+    """Reindent a flow collection, whose lines keep their indentation to each other."""
     first, *lines = text.split("\n")
     return [_ended(first) if lines else first, *_moved(lines, lambda old: max(0, old + shift))]
 
 
 def block_scalar(gaps: Gaps, end: int, column: int, indent: int) -> list[str]:
-    """A block scalar, from where `gaps` is to `end`; its parent moves from `column` to `indent`.
+    """Reindent a block scalar from `gaps` to `end`; its parent moves from `column` to `indent`.
 
     Raises:
-        OddLayout: it ends with the text, without a line break, which is not the same with one.
+        OddLayout: it ends with the text, without a line break, which would change its value.
     """
     start = gaps.at
     header, *content = gaps.text[start:end].split("\n")
@@ -58,7 +58,7 @@ def _moved(lines: list[str], indentation: Callable[[int], int]) -> list[str]:
 
 
 def _ended(line: str) -> str:
-    """The line without blanks at its end; all of it where the last of them may be escaped."""
+    """Strip blanks at the end of a line, unless the last may be escaped."""
     bare = line.rstrip(" \t")
     return line if bare.endswith("\\") else bare
 

@@ -1,4 +1,4 @@
-"""The value of one scalar: YAML 1.1 as PyYAML's safe loader, and so `az`, reads it."""
+"""Convert scalars as YAML 1.1, like PyYAML's safe loader and so `az`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _IMPLICIT = Resolver.yaml_implicit_resolvers  # first character -> [(tag, patter
 _NUMBERS = SafeConstructor()
 _LONGEST_NUMBER = 100  # characters; sexagesimals of a million parts take minutes
 
-# What YAML 1.2 reads as a number and YAML 1.1 as text.
+# Numbers in YAML 1.2 that are text in YAML 1.1.
 _NUMBER_ELSEWHERE = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+|0o[0-7]+")
 
 
 def tag_of(event: ScalarEvent) -> str:
-    """The tag that a scalar has or resolves to."""
+    """Return the tag that a scalar has or resolves to."""
     tag: str | None = event.tag
     if tag is not None and tag != "!":
         return tag
@@ -34,7 +34,7 @@ def tag_of(event: ScalarEvent) -> str:
 
 
 def tag_of_plain(text: str) -> str:
-    """The tag that a scalar without quotes resolves to."""
+    """Return the tag that a scalar without quotes resolves to."""
     for name, pattern in _IMPLICIT.get(text[:1], ()):
         if pattern.match(text):
             return str(name)
@@ -42,11 +42,11 @@ def tag_of_plain(text: str) -> str:
 
 
 def convert(tag: str, text: str) -> Data:
-    """The value of `text` under a core tag; timestamps stay text.
+    """Return the value of `text` under a core tag; timestamps stay text.
 
     Raises:
-        LookupError: the tag is not one of the core schema.
-        ValueError: JSON has no such value; says so in one clause.
+        LookupError: the tag is not in the core schema.
+        ValueError: JSON has no such value; the message is one clause.
     """
     if tag in (STR, TIMESTAMP):
         return text
@@ -54,7 +54,7 @@ def convert(tag: str, text: str) -> Data:
         return None
     if tag == BOOL:
         if text.lower() not in SafeConstructor.bool_values:
-            raise ValueError(f"`{text}` is no boolean")
+            raise ValueError(f"`{text}` is not a boolean")
         return SafeConstructor.bool_values[text.lower()]
     if tag in (INT, FLOAT):
         if len(text) > _LONGEST_NUMBER:
@@ -67,17 +67,17 @@ def convert(tag: str, text: str) -> Data:
                 else _NUMBERS.construct_yaml_float(node)
             )
         except (ValueError, IndexError):
-            raise ValueError(f"`{text}` is no number") from None
+            raise ValueError(f"`{text}` is not a number") from None
         if not math.isfinite(number):
-            raise ValueError(f"`{text}` is no number that JSON can hold")
+            raise ValueError(f"`{text}` is not a number in JSON")
         return number
     if tag in (VALUE, MERGE):
-        raise ValueError(f"a plain `{text}` is a special mark of YAML 1.1")
+        raise ValueError(f"an unquoted `{text}` is a special value in YAML 1.1")
     raise LookupError(tag)
 
 
 def trap(text: str, value: Data) -> str | None:
-    """What to write instead of a plain `text` that is not read as it looks; None if it is."""
+    """Return what to write instead of a plain `text` that is misread; None if it is not."""
     if isinstance(value, bool):
         plain = text.lower() in ("true", "false")
         return None if plain else "true" if value else "false"
@@ -92,6 +92,6 @@ def trap(text: str, value: Data) -> str | None:
             return None
         if number == int(number):
             return str(int(number))
-        decimal = str(number)  # PyYAML takes no exponent without a point before it
+        decimal = str(number)  # PyYAML needs a point before an exponent
         return decimal if "." in decimal else decimal.replace("e", ".0e")
     return None

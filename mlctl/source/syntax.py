@@ -1,4 +1,4 @@
-"""The errors of the YAML parsers, in words that say what to do."""
+"""Explain the errors of YAML parsers, with what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlctl.source.rules import LESS, SYNTAX, TOO_BIG
 
 @dataclass(frozen=True, slots=True)
 class _ParserError:
-    """What the parser reports: in what began at `start` there is a `problem` at `end`."""
+    """The parser's report: a `problem` at `end`, in what began at `start`."""
 
     problem: str
     start: Mark
@@ -38,11 +38,11 @@ class _ParserError:
 
 
 def explain(error: MarkedYAMLError, lines: list[str]) -> SourceError:
-    """The error in our words, from those of libyaml or of the Python parser, which differ."""
+    """Explain an error of libyaml or of the Python parser, whose words differ."""
     end = inside(error.problem_mark or error.context_mark or TextPosition(0, 0, 0), lines)
     start = inside(error.context_mark or end, lines)
     parser_error = _ParserError(error.problem or "", start, end, lines)
-    if "nesting depth" in parser_error.problem:  # libyaml's own bound, from 0.2.6 on
+    if "nesting depth" in parser_error.problem:  # libyaml's own limit, from 0.2.6 on
         words = f"the document is nested more than {MAX_DEPTH} levels deep"
         return SourceError(TOO_BIG, words, MarkedRange(end, _after(end, 1)), LESS)
     if parser_error.here.startswith("\t"):
@@ -55,7 +55,7 @@ def explain(error: MarkedYAMLError, lines: list[str]) -> SourceError:
 
 def _tab(error: _ParserError) -> SourceError:
     if error.before.strip():
-        return _at(error.end, 1, "a tab cannot stand here", "write a space instead")
+        return _at(error.end, 1, "a tab is not allowed here", "write a space instead")
     return _at(error.end, 1, "a tab is used for indentation", "indent with spaces")
 
 
@@ -70,7 +70,7 @@ def _escape(error: _ParserError) -> SourceError:
         line.rfind("\\", 0, column + 1), 0
     )  # the parsers point at different characters of it
     mark = TextPosition(error.end.index, error.end.line, column)
-    words = f"`{line[column : column + 2]}` is no escape of double-quoted text"
+    words = f"`{line[column : column + 2]}` is not an escape sequence in double quotes"
     return _at(mark, 2, words, "double the backslash, or use single quotes")
 
 
@@ -81,12 +81,12 @@ def _flow(error: _ParserError) -> SourceError:
             return _at(
                 end, 1, f"a value is missing before this `{error.here[0]}`", "write the value"
             )
-        hint = "close the bracket that is open"
-        return _at(_last(error.lines), 1, "the text ends within brackets", hint)
+        hint = "close the open bracket"
+        return _at(_last(error.lines), 1, "the text ends inside brackets", hint)
     closer = "]" if opener == "[" else "}"
     if error.here and error.start.line == end.line:
         words = f"a `,` or `{closer}` is missing before this"
-        around = MarkedRange(error.start, _after(error.start, 1), "of what begins here")
+        around = MarkedRange(error.start, _after(error.start, 1), "for what begins here")
         return _at(end, 1, words, f"add `,` between two entries, or close with `{closer}`", around)
     around = MarkedRange(end, _after(end, 1), f"a `,` or `{closer}` was expected before this")
     return _at(
@@ -102,10 +102,10 @@ def _bad_start(error: _ParserError) -> SourceError:
 
 def _colon(error: _ParserError) -> SourceError:
     if ": " in error.before or error.before.startswith("---"):
-        hint = "put the value in quotes if the `:` belongs to it; else begin a new line"
-        return _at(error.end, 1, "a second `:` cannot stand on this line", hint)
-    hint = "line the key up with its siblings; a `:` before it needs a space after it"
-    return _at(error.end, 1, "a key cannot stand here", hint)
+        hint = "quote the value if the `:` belongs to it; otherwise begin a new line"
+        return _at(error.end, 1, "a second `:` is not allowed on this line", hint)
+    hint = "align the key with its siblings; a `:` before it needs a space after it"
+    return _at(error.end, 1, "a key is not allowed here", hint)
 
 
 def _no_colon(error: _ParserError) -> SourceError:
@@ -125,12 +125,12 @@ def _block(error: _ParserError) -> SourceError:
     if error.here.startswith(":"):
         return _at(error.end, 1, "a key is missing before this `:`", "write the key")
     if error.end.column == error.start.column:
-        odd = "a key cannot stand" if kind == "list" else "a list item cannot stand"
+        odd = "a key is not allowed" if kind == "list" else "a list item is not allowed"
         only = "`-` items" if kind == "list" else "keys"
         hint = f"the {kind} of {first} has only {only} at this level"
         return _at(error.end, 1, f"{odd} in this {kind}", hint, around)
-    hint = f"begin it in column {error.start.column + 1}, or line it up with what stands above it"
-    return _at(error.end, 1, f"this does not line up with the {kind} of {first}", hint, around)
+    hint = f"begin it in column {error.start.column + 1}, or align it with the lines above it"
+    return _at(error.end, 1, f"this is not aligned with the {kind} of {first}", hint, around)
 
 
 def _no_value(error: _ParserError) -> SourceError:
@@ -140,12 +140,12 @@ def _no_value(error: _ParserError) -> SourceError:
 
 def _list_on_line(error: _ParserError) -> SourceError:
     words = "a list cannot begin on the line of its key"
-    return _at(error.end, 1, words, "begin the list on a separate line")
+    return _at(error.end, 1, words, "begin the list on its own line")
 
 
 def _no_start(error: _ParserError) -> SourceError:
-    words = "a new document has to begin with `---`"
-    return _at(error.end, 1, words, "put `---` on a separate line above it")
+    words = "a new document must begin with `---`"
+    return _at(error.end, 1, words, "put `---` on the line above it")
 
 
 def _tag_handle(error: _ParserError) -> SourceError:
@@ -153,7 +153,7 @@ def _tag_handle(error: _ParserError) -> SourceError:
 
 
 def _version(error: _ParserError) -> SourceError:
-    words = "only YAML 1 is read here"
+    words = "only YAML 1 is supported"
     return _at(error.end, len(error.here), words, "remove this line")
 
 
@@ -177,7 +177,7 @@ _EXPLANATIONS: tuple[tuple[str, str, Callable[[_ParserError], SourceError]], ...
 
 
 def _last(lines: list[str]) -> Mark:
-    """The last character of the text that is not white space."""
+    """Return the last character of the text that is not white space."""
     number = max(number for number, line in enumerate(lines) if line.strip() or number == 0)
     return TextPosition(0, number, max(len(lines[number].rstrip()) - 1, 0))
 

@@ -1,5 +1,5 @@
-"""The studio: a local web page of a workspace, which shows what goes on in it as it happens."""
+"""The studio: a local web page that shows a workspace as it changes."""
 
 from pathlib import Path
 
-FILE = Path(".mlctl", "studio.json")  # where a running one says where it is
+FILE = Path(".mlctl", "studio.json")  # where a running studio records its address

@@ -1,4 +1,4 @@
-"""What the forms of the studio do to the simulated cloud; nothing of it is possible on Azure."""
+"""The actions of the studio's forms on the simulated cloud; on Azure none is possible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENUMS = {
     "retry_after": http_faults.RetryAfter,
     "style": http_faults.OperationStyle,
 }
-# What the forms of faults offer, by field.
+# The fields and choices of the fault forms.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     **{key: tuple(each.value for each in kinds) for key, kinds in _ENUMS.items()},
     "operation": (faults.ANY, *faults.VERBS),
@@ -38,7 +38,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def carry_out(watch: Watch, name: str, fields: Fields) -> str:
-    """Carry out an action; what was done, in words.
+    """Carry out an action; describe what was done.
 
     Raises:
         ServiceError: there is no such action, it is refused, or the workspace is a real one.
@@ -61,7 +61,7 @@ def _play(watch: Watch, fields: Fields) -> str:
 
 
 def _step(cloud: LocalBackend, fields: Fields) -> str:
-    """To the next event, or on by a duration."""
+    """Advance to the next event, or by a duration."""
     if fields.get("time"):
         try:
             seconds = parse(fields["time"])
@@ -110,7 +110,7 @@ def _capacity(cloud: LocalBackend, fields: Fields) -> str:
 
 
 def _fault(cloud: LocalBackend, fields: Fields) -> str:
-    """Set a fault of the cloud or of the wire; fields that are left empty are as usual."""
+    """Set a fault of the cloud or of the wire; empty fields keep their defaults."""
     try:
         fault = faults.from_json({key: _typed(key, text) for key, text in fields.items() if text})
     except ValueError as error:
@@ -127,7 +127,7 @@ def _typed(key: str, text: str) -> str | float:
 
 _FAULT_NUMBERS: Mapping[str, Callable[[str], str | float]] = {
     **dict.fromkeys(("nth", "times", "status", "bytes"), int),
-    "every": bool,  # a box that is ticked
+    "every": bool,  # a checked box
     "seconds": float,
 }
 

@@ -1,4 +1,4 @@
-"""What a job of the simulated cloud was to take and to cost, beside what it did take."""
+"""Compare a simulated job's forecast time and cost with what it took."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from mlctl.studio.watch import Watch
 RUNS = 200
 NOW = "current"  # the weather of the cloud
 _QUANTILES = {0.1: "p10", 0.5: "p50", 0.9: "p90"}
-_Run = tuple[JobStatus, float, float]  # how a history ended, after how long, with what node-seconds
+_Run = tuple[JobStatus, float, float]  # how a history ended, after how long, node-seconds
 
 
 def weathers() -> tuple[str, ...]:
-    """The weather that a job can be forecast in, and a cloud can have, by name."""
+    """Return the names of weathers for forecasts and clouds."""
     models = ((name, weather.by_name(name)) for name in weather.names())
     return tuple(name for name, model in models if model is not None and model.trace is None)
 
 
 def beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:
-    """The forecast of a job as it was submitted, in some weather, and what has come of it so far.
+    """Forecast a job as it was submitted, in some weather, beside its progress.
 
     Raises:
         ServiceError: there is no such job; or the job, or the weather, cannot be forecast.
@@ -106,7 +106,7 @@ def _processes(name: str) -> Any:
 
 @lru_cache(maxsize=32)
 def _runs(scenario: Scenario | TrainingScenario) -> tuple[_Run, ...]:
-    """Histories of one run of the job; a cancelled one is not submitted again."""
+    """Simulate one run of the job many times; a cancelled one is not submitted again."""
     if isinstance(scenario, TrainingScenario):
         trainings = TrainingStudy(scenario).histories(range(RUNS))
         return tuple((run.status, run.time_s, run.node_s) for run in trainings)
@@ -120,7 +120,7 @@ def _cells(ordered: Sequence[float], words: Any) -> list[str]:
 
 
 def _curve(times: Sequence[float], happened: float, runs: int) -> str:
-    """The share of histories that have completed by each time, and a line where the job is."""
+    """Draw the share of histories that have completed by each time, and the current time."""
     if not times:
         return ""
     steps = tuple((at, number / runs) for number, at in enumerate(times, 1))

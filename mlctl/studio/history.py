@@ -1,4 +1,4 @@
-"""What happened to the nodes of clusters, in a bounded number of points, and the last events."""
+"""The history of clusters' nodes, in a bounded number of points, and the last events."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import NodeCounter, entered
 from mlctl.simulator.engine.state import NodeState
 
-MOST_POINTS = 600  # of a series; then every second one goes
-MOST_LANES, MOST_SPELLS = 24, 60  # nodes of a cluster that have a row, and what each remembers
+MOST_POINTS = 600  # of a series; beyond that every second one is dropped
+MOST_LANES, MOST_SPELLS = 24, 60  # nodes of a cluster with a row, and spells remembered per node
 MOST_EVENTS = 200
 BILL_EVERY_S = 60.0  # of virtual time, at the shortest
 
@@ -26,7 +26,7 @@ class Points:
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
     def add(self, at: float, row: tuple[float, ...]) -> None:
-        """Add a row; of one moment the last one stays."""
+        """Add a row; of one moment the last row stays."""
         if self.times and self.times[-1] >= at:
             self.rows[-1] = row
             return
@@ -37,7 +37,7 @@ class Points:
 
 
 class History:
-    """The nodes of the clusters of one workspace over time, and its last events."""
+    """The nodes of a workspace's clusters over time, and its last events."""
 
     def __init__(self, workspace_id: int) -> None:
         self.workspace = workspace_id
@@ -49,9 +49,9 @@ class History:
         self._spells: dict[str, dict[int, deque[tuple[NodeState | None, float]]]] = {}
 
     def add(self, events: Iterable[LoggedEvent], spent: Callable[[], float]) -> list[LoggedEvent]:
-        """Add events of the whole cloud, in order; those of the workspace, under its names.
+        """Add events of the whole cloud, in order; return the workspace's, under its names.
 
-        `spent` says what has been billed when an event happens.
+        `spent` returns what has been billed when an event happens.
         """
         mine = []
         for event in events:
@@ -71,7 +71,7 @@ class History:
         return mine
 
     def lanes(self, cluster: str, now: float) -> tuple[float, list[Lane]]:
-        """When the first thing that is remembered began, and a lane for each of the first nodes.
+        """Return the start of the remembered time, and a lane for each of the first nodes.
 
         Their times are seconds since then.
         """

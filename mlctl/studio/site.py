@@ -1,8 +1,7 @@
-"""The pages of the studio as answers: `Site` is a function from `Request` to `Response`.
+"""The pages of the studio: `Site` is a function from `Request` to `Response`.
 
-Every path begins with the token, so that whoever does not know it reads and changes nothing, and no
-cookie is sent to other servers of this machine. What people and services wrote is text: Jinja
-escapes all of it.
+Every path begins with the token: without it nobody can read or change anything, and no cookie is
+sent to other servers of this machine. Jinja escapes all text of people and services.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ _HEADERS = {
 }
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _BEAT_S, _QUIET_S = 0.25, 15.0  # of the stream: how often it looks, and when it says it lives
-_LEAST_S = 1.0  # between two events of the stream
+_LEAST_S = 1.0  # of the stream: how often it looks, and sends a sign of life
 _FEW = 12  # events of the overview
 _PLAN_S = 5.0  # how long a plan of the same files is shown
 
-# In which part of the navigation a page is, where it is not called like that.
+# The part of the navigation that a page is in, if it has another name.
 _SECTIONS = {
     "overview": "",
     "cluster": "clusters",
@@ -68,7 +67,7 @@ Maker = Callable[[list[str], Query], Made]
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a command does for the pages: a plan of the folder as text; None without a folder."""
+    """What a command provides to the pages: a plan of the folder as text; None without a folder."""
 
     plan: Callable[[], Mapping[str, object]] | None = None
 
@@ -112,7 +111,7 @@ class Site:
             return self._get(names, request.query)
         except ServiceError as error:
             status, message = error.status, error.message
-        except Exception as error:  # noqa: BLE001 - one bad request must not end the server
+        except Exception as error:  # noqa: BLE001 - - one bad request must not end the server
             status, message = 500, f"this is a bug in mlctl: {type(error).__name__}: {error}"
         page = self._page("error", "Error", {"message": message}, query={})
         return Response(status, page.headers, page.body)
@@ -131,7 +130,7 @@ class Site:
         return self._page(*make(names[1:], query), query)
 
     def _pages(self) -> Mapping[tuple[str, int], Maker]:
-        """What makes each page that there is, by the first name of its path and their number."""
+        """Return the maker of each page, by the first name of its path and the number of names."""
         pages: dict[tuple[str, int], Maker] = {
             ("", 1): self._overview,
             ("clusters", 1): self._clusters,
@@ -151,7 +150,7 @@ class Site:
         return pages
 
     def _page(self, page: str, title: str, values: Mapping[str, object], query: Query) -> Response:
-        """A page; with `part` in the query only its middle, which is what changes."""
+        """Return a page; with `part` in the query only its middle, which changes."""
         watch = self._watch
         whole = "part" not in query
         text = self._templates.get_template("shell.html" if whole else "part.html").render(
@@ -195,7 +194,7 @@ class Site:
         return "overview", "Overview", values
 
     def _clusters(self, _names: list[str], query: Query) -> Made:
-        clusters = views.paged(views.clusters(self._watch), query)
+        clusters = views.paginate(views.clusters(self._watch), query)
         return "clusters", "Clusters", {"clusters": clusters}
 
     def _cluster(self, names: list[str], query: Query) -> Made:
@@ -209,7 +208,7 @@ class Site:
             ticks = [elapsed(start + (now - start) * share / 4) for share in range(5)]
             if drawn:
                 lanes = svg.timeline(now - start, drawn, ticks) + page_parts.legend(drawn)
-        nodes = views.paged(views.nodes(self._watch.backend, names[0]), query)
+        nodes = views.paginate(views.nodes(self._watch.backend, names[0]), query)
         return "cluster", names[0], {"cluster": matching[0], "nodes": nodes, "lanes": lanes}
 
     def _jobs(self, _names: list[str], query: Query) -> Made:
@@ -240,7 +239,7 @@ class Site:
         return "logs", "Logs", {"text": text, "endpoint": endpoint, "deployment": deployment}
 
     def _planned(self, _names: list[str], _query: Query) -> Made:
-        """The plan of the folder, made again once a file is saved; of a changed cloud, later."""
+        """Return the plan of the folder, refreshed after a file is saved, or after some seconds."""
         assert self._desk.plan is not None
         now, version = time.monotonic(), self._watch.saved
         if self._plan is None or self._plan[0] != version or now > self._plan[1]:
@@ -274,7 +273,7 @@ class Site:
         return json_response(data, headers=_HEADERS)
 
     def _post(self, names: list[str], request: Request) -> Response:
-        """Carry out what a form asks for; what was done, in words."""
+        """Carry out what a form requests; describe what was done."""
         fields = dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
         if len(names) != 2 or names[0] != "act":  # noqa: PLR2004 - act/NAME
             raise NotFound("NoAction", "There is no such action.", status=404)
@@ -285,7 +284,7 @@ class Site:
         return _text(clean(text))
 
     async def _stream(self) -> AsyncGenerator[bytes, None]:
-        """Server-sent events: one for each change, but no more than one a second."""
+        """Send server-sent events: one for each change, but at most one a second."""
         watch = self._watch
         revision, silent_s, waited_s = 0, 0.0, _LEAST_S
         watch.listeners += 1
@@ -307,7 +306,7 @@ class Site:
 
 
 def _inert(value: object) -> object:
-    """Text as one line that nothing obeys; what is markup already stays."""
+    """Return text as one inert line; markup stays unchanged."""
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -317,7 +316,7 @@ def _text(text: str, status: int = 200) -> Response:
 
 
 def _static(name: str) -> Response:
-    """A file of `static`; the style of pages lies beneath that of the studio."""
+    """Return a file of `static`; the style of pages precedes that of the studio."""
     path = _HERE / "static" / name
     if Path(name).name != name or path.suffix not in _TYPES or not path.is_file():
         raise NotFound("NoFile", "There is no such file.", status=404)
@@ -326,6 +325,6 @@ def _static(name: str) -> Response:
         body = page_parts.style().encode() + body
     caching = {
         "cache-control": "private, max-age=86400"
-    }  # the token in the path is of this run alone
+    }  # the token in the path is only valid for this run
     kind = {"content-type": f"{_TYPES[path.suffix]}; charset=utf-8"}
     return Response(200, {**_HEADERS, **caching, **kind}, body)

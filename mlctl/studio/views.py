@@ -1,4 +1,4 @@
-"""What the pages show of a workspace, the simulated one or one on Azure, as plain values."""
+"""What the pages show of a workspace, simulated or on Azure, as plain values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mlctl.studio.watch import Watch
 T = TypeVar("T")
 STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")
 PAGE = 50  # rows of a table
-_JOBS_READ, _MOST_TIMES = 200, 50  # of a workspace on Azure at once, and how often that many
+_JOBS_READ, _MOST_TIMES = 200, 50  # of a workspace on Azure at once, and how many times that
 _MOST_LINES = 400  # of a job's events
 _MOST_FILES, _MOST_TEXT = 40, 20_000  # outputs of a job, and characters of each
 _ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-deployment"}
@@ -42,7 +42,7 @@ _QUIET = ("MB_START", "MB_DONE")  # too many to print
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster: its nodes by state, and what it has cost (None: nobody knows)."""
+    """A cluster: its nodes by state, and its cost (None: unknown)."""
 
     name: str
     size: str
@@ -55,12 +55,12 @@ class Cluster:
 
     @property
     def nodes(self) -> int:
-        """All nodes, those that are on their way included."""
+        """Count all nodes, including those on their way."""
         return sum(self.states.values())
 
 
 def clusters(watch: Watch) -> list[Cluster]:
-    """The clusters by name."""
+    """Return the clusters by name."""
     costs = {row.name: row.cost for row in _usage(watch) if row.kind == "cluster"}
     return [
         _cluster(live, costs.get(live.address.name))
@@ -89,12 +89,12 @@ def _cluster(live: Live, cost: float | None) -> Cluster:
 
 
 def node_states(every: Sequence[Cluster]) -> dict[str, int]:
-    """The nodes of all clusters by state."""
+    """Count the nodes of all clusters by state."""
     return {state: sum(cluster.states[state] for cluster in every) for state in STATES}
 
 
 def nodes(backend: Backend, cluster: str) -> list[dict[str, object]]:
-    """The nodes of a cluster; none where the backend does not know them."""
+    """Return the nodes of a cluster; none if the backend does not know them."""
     if not isinstance(backend, SupportsNodes):
         return []
     return [
@@ -128,7 +128,7 @@ def _job_row(job: Job) -> dict[str, Any]:
 
 
 def _share(run: Mapping[str, Any]) -> float | None:
-    """Which part of the work is done, from 0 to 1; None where nobody knows."""
+    """Return the share of the work that is done, from 0 to 1; None if unknown."""
     for key, done in (("mini_batches", "completed"), ("steps", "done"), ("children", "completed")):
         counts = run.get(key)
         if counts and counts.get("total"):
@@ -137,13 +137,13 @@ def _share(run: Mapping[str, Any]) -> float | None:
 
 
 def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of the jobs, newest first, that `status` and `q` of the query leave; how many.
+    """Return a page of jobs, newest first, filtered by `status` and `q`, and their number.
 
-    Of a workspace on Azure the newest are read, and `read` times as many where the query asks for
-    older ones: each page of them is a request.
+    On Azure the newest are read, and `read` times as many if the query asks for older ones: each
+    page of them is a request.
     """
     backend_jobs = _jobs(watch.backend)
-    read = _whole(query, "read", _MOST_TIMES)
+    read = _whole_number(query, "read", _MOST_TIMES)
     limit = None if watch.local is not None else _JOBS_READ * read
     every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE, limit=limit)
     statuses = Counter(job.status for job in every)
@@ -154,7 +154,7 @@ def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
         if query.get("status", "") in ("", job.status)
         and (not text or text in _words(job).casefold())
     ]
-    page = paged(chosen, query)
+    page = paginate(chosen, query)
     return {
         **page,
         "rows": [_job_row(job) for job in page["rows"]],
@@ -168,10 +168,10 @@ def _words(job: Job) -> str:
     return f"{job.name} {properties.get('displayName')} {properties.get('endpointName')}"
 
 
-def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
-    """The rows of the page that a query asks for, and which pages there are."""
+def paginate(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the rows of the requested page, and the numbers of the pages."""
     pages = max(-(-len(rows) // PAGE), 1)
-    page = _whole(query, "page", pages)
+    page = _whole_number(query, "page", pages)
     return {
         "rows": rows[(page - 1) * PAGE : page * PAGE],
         "page": page,
@@ -183,14 +183,14 @@ def paged(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _whole(query: Mapping[str, str], key: str, most: int) -> int:
-    """A number of a query from 1 to `most`; 1 where it has none."""
+def _whole_number(query: Mapping[str, str], key: str, most: int) -> int:
+    """Return a number of a query from 1 to `most`; 1 if absent."""
     text = query.get(key, "")[:8]
     return min(max(int(text) if text.isdecimal() else 1, 1), most)
 
 
 def job(watch: Watch, name: str, query: Mapping[str, str]) -> dict[str, Any]:
-    """A job, its parts in their order, its events, and what it has logged.
+    """Return a job, its parts in order, its events, and what it has logged.
 
     Raises:
         NotFound: there is no such job.
@@ -212,7 +212,7 @@ def job(watch: Watch, name: str, query: Mapping[str, str]) -> dict[str, Any]:
         "tags": properties.get("tags") or {},
         "reason": run.get("reason"),
         "warning": run.get("warning"),
-        "parts": paged(parts, query),
+        "parts": paginate(parts, query),
         "stages": _stages(parts, _needs(watch, shown, parts)) if 0 < len(parts) <= PAGE else [],
         "compute": str(properties.get("computeId") or "").rpartition("/")[2],
         "deployment": properties.get("deploymentName"),
@@ -225,14 +225,14 @@ _AFTER = re.compile(r"parent\.jobs\.([\w-]+)")
 
 
 def _stages(parts: Sequence[dict[str, Any]], needs: Mapping[str, Sequence[str]]) -> list[Any]:
-    """The steps of a pipeline by the length of the longest way to each, each with what it needs.
+    """Group the steps of a pipeline by the longest path to each, with what each needs.
 
-    `needs` has the names of parts that are needed, by the name of the one that needs them.
+    `needs` has the names of the parts that each part needs.
     """
     titles = {part["name"]: part["title"] for part in parts}
     needs = {name: [at for at in needs.get(name, ()) if at in titles] for name in titles}
     depth = dict.fromkeys(titles, 0)
-    for _ in titles:  # no way is longer than there are steps
+    for _ in titles:  # no path is longer than the number of steps
         for name, earlier in needs.items():
             depth[name] = max((depth[at] + 1 for at in earlier if at != name), default=0)
     stages: dict[int, list[Any]] = {}
@@ -243,7 +243,7 @@ def _stages(parts: Sequence[dict[str, Any]], needs: Mapping[str, Sequence[str]])
 
 
 def _needs(watch: Watch, job: Job, parts: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Which parts each part of a job needs: as the engine has it, or as the job on Azure says."""
+    """Return which parts each part of a job needs, from the engine or the job on Azure."""
     if watch.local is not None:
         handle = watch.local.handle
         with handle.store.read() as db:
@@ -267,7 +267,7 @@ def _needs(watch: Watch, job: Job, parts: Sequence[dict[str, Any]]) -> dict[str,
 
 
 def job_lines(watch: Watch, name: str) -> list[str]:
-    """The last events of a job of the simulated cloud, the newest first, as of `job stream`."""
+    """Return the last events of a simulated job, newest first, as in `job stream`."""
     handle = watch.cloud.handle
     update = next(job_events.follow(handle, name, 0.0, detail=True))
     events = [event for event in update.events if event.event not in _QUIET]
@@ -275,7 +275,7 @@ def job_lines(watch: Watch, name: str) -> list[str]:
 
 
 def outputs(backend: Backend, name: str) -> list[dict[str, Any]]:
-    """The files that a job leaves, logs first, each with its beginning; none where they are away.
+    """Return the files of a job, logs first, each with its beginning; none if they are gone.
 
     Raises:
         NotFound: there is no such job.
@@ -293,7 +293,7 @@ def outputs(backend: Backend, name: str) -> list[dict[str, Any]]:
 
 
 def event_lines(watch: Watch, count: int) -> list[str]:
-    """The last events of the simulated workspace, the newest first."""
+    """Return the last events of the simulated workspace, newest first."""
     events = list(watch.follow().events)[-count:]
     return [_line(event.at, event.event, event.facts) for event in reversed(events)]
 
@@ -303,22 +303,22 @@ def _line(at: float, event: str, facts: Mapping[str, object]) -> str:
 
 
 def metric_points(watch: Watch, name: str) -> list[tuple[float, int]]:
-    """What a training job has logged: seconds since it was submitted, and the step; thinned."""
+    """Return what a training job has logged, thinned: seconds since submission, and the step."""
     backend_jobs = _jobs(watch.backend)
     assert backend_jobs is not None
-    return [(point.at, point.step) for point in _thinned(backend_jobs.metrics(name))]
+    return [(point.at, point.step) for point in _thin(backend_jobs.metrics(name))]
 
 
-def _thinned(points: Sequence[T]) -> list[T]:
-    """No more than twice as many points as a chart shows, evenly chosen; the last one stays."""
+def _thin(points: Sequence[T]) -> list[T]:
+    """Choose evenly at most twice as many points as a chart shows, including the last."""
     step = max(len(points) // MOST_POINTS, 1)
     return [*points[:-1:step], *points[-1:]]
 
 
 def endpoints(backend: Backend, query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of the endpoints, online ones first, each with its deployments and their traffic."""
+    """Return a page of endpoints, online ones first, with their deployments and traffic."""
     every = [(kind, live) for kind in _ENDPOINTS for live in backend.list(kind)]
-    page = paged(every, query)
+    page = paginate(every, query)
     rows = [
         {
             "name": live.address.name,
@@ -342,7 +342,7 @@ def _deployments(backend: Backend, endpoint: Live, kind: str) -> Iterator[dict[s
         name = live.address.name
         yield {
             "name": name,
-            "share": None if traffic is None else traffic.get(name, 0),  # of online endpoints alone
+            "share": None if traffic is None else traffic.get(name, 0),  # for online endpoints only
             "default": default.get("deploymentName") == name,
             "state": settings.get("provisioningState"),
             "model": _short(settings.get("model")),
@@ -353,7 +353,7 @@ def _deployments(backend: Backend, endpoint: Live, kind: str) -> Iterator[dict[s
 
 
 def _short(reference: Data) -> str:
-    """The name of what a reference is to, with its version."""
+    """Return the name of a reference's target, with its version."""
     if isinstance(reference, dict):
         reference = reference.get("assetId") or reference.get("path") or ""
     path, _, version = str(reference or "").strip("/").partition("/versions/")
@@ -361,7 +361,7 @@ def _short(reference: Data) -> str:
 
 
 def logs(backend: Backend, endpoint: str, deployment: str) -> str:
-    """The last lines that an online deployment has logged."""
+    """Return the last lines that an online deployment has logged."""
     if not isinstance(backend, SupportsScoring):
         return ""
     address = Address("online-deployment", deployment, endpoint)
@@ -373,7 +373,7 @@ def _usage(watch: Watch) -> list[billing.UsageRow]:
 
 
 def bill(watch: Watch) -> dict[str, Any] | None:
-    """Node-hours and cost by tier, and their sum; None on Azure, whose bill is Azure's to say."""
+    """Return node-hours and cost by tier, and their sum; None on Azure, which has its own bill."""
     if watch.local is None:
         return None
     totals = [row for row in _usage(watch) if row.kind == "total"]
@@ -387,7 +387,7 @@ def bill(watch: Watch) -> dict[str, Any] | None:
 
 
 def weather(watch: Watch) -> dict[str, Any]:
-    """What takes nodes away, how many a region has, and which faults are set."""
+    """Return what takes nodes away, the region's capacity, and the faults that are set."""
     handle = watch.cloud.handle
     status = control.status(handle)
     return {
@@ -400,12 +400,12 @@ def weather(watch: Watch) -> dict[str, Any]:
 
 
 def series(watch: Watch, cluster: str) -> dict[str, Any]:
-    """The nodes of a cluster over time, or of all (""): a row of seconds, then one a state."""
+    """Return the nodes of a cluster, or of all (""), over time: seconds, then one per state."""
     history = watch.follow()
     now = control.now(watch.cloud.handle)
     chosen = [cluster] if cluster else list(history.nodes)
     points = [history.nodes[name] for name in chosen if name in history.nodes]
-    times = _thinned(sorted({at for series_ in points for at in series_.times} | {now}))
+    times = _thin(sorted({at for series_ in points for at in series_.times} | {now}))
     rows: list[list[float]] = [[] for _ in STATES]
     places = [0] * len(points)
     for at in times:

@@ -1,6 +1,6 @@
-"""What keeps a page up to date: looks whether a workspace has changed, and moves virtual time.
+"""Keep pages up to date: notice changes of a workspace, and advance virtual time.
 
-A page is told that something has changed, and asks for the parts that it shows.
+A page is notified of a change, and requests the parts that it shows.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.studio.history import History
 
 PERIOD_S = 0.5  # between two looks
-AZURE_PERIOD_S = 15.0  # the same, where each look is a request across the network
-SPEEDS = (1, 10, 60, 600, 3600)  # virtual seconds in a real one
-_MOST_STEP_S = 5.0  # real seconds that one step of played time may stand for
-_SHARE = 20  # of the time, looking at the files takes one part at most
+AZURE_PERIOD_S = 15.0  # the same, if each look is a request across the network
+SPEEDS = (1, 10, 60, 600, 3600)  # virtual seconds per real second
+_MOST_STEP_S = 5.0  # real seconds that one step of played time may cover
+_SHARE = 20  # at most this share of the time is spent looking at the files
 
 
 class Watch:
-    """A workspace that is watched: `revision` grows whenever something in it has changed.
+    """A watched workspace: `revision` grows with every change.
 
-    `says` is what a screen reader is told of the last change. On the simulated cloud there are a
-    history of its nodes and a speed at which virtual time is played (0: it stands).
+    `says` is what a screen reader announces of the last change. For the simulated cloud it has a
+    history of nodes and the speed of virtual time (0: it stands still).
     """
 
     def __init__(self, backend: Backend, folders: Collection[str] = ()) -> None:
-        """`folders` are those whose plan is shown: a saved file is a change, too."""
+        """Watch a backend; `folders` have the plan that is shown, whose files also count."""
         self.local = backend.observing() if isinstance(backend, LocalBackend) else None
         self.backend = self.local or backend
         self.revision = 1
@@ -52,16 +52,16 @@ class Watch:
         self._follower: replay.Follower | None = None
         self._version: object = None
         self._looked = 0.0
-        self.saved: object = None  # what tells one state of the files from another
+        self.saved: object = None  # what distinguishes one state of the files from another
         self._next_stamp = 0.0
         self._stop = threading.Event()
 
     def start(self) -> None:
-        """Look now and then, in a thread of its own, while anybody listens or time is played."""
+        """Look regularly, in a new thread, while anybody listens or time is played."""
         threading.Thread(target=self._run, name="studio", daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread; what it is doing is finished."""
+        """End the thread after its current work."""
         self._stop.set()
 
     def _run(self) -> None:
@@ -80,12 +80,12 @@ class Watch:
             last = now
 
     def look(self, elapsed: float) -> None:
-        """Move played time on by so many real seconds, and see whether anything has changed.
+        """Advance played time by so many real seconds, and check for changes.
 
         Raises:
             ServiceError: the workspace cannot be read.
         """
-        self._look_at_files()
+        self._check_files()
         if self.local is None:
             self._looked += elapsed
             if self._looked >= AZURE_PERIOD_S:
@@ -105,8 +105,8 @@ class Watch:
             self.follow()
             self._change()
 
-    def _look_at_files(self) -> None:
-        """See whether a file was saved; where that takes long, not at each look."""
+    def _check_files(self) -> None:
+        """Check whether a file was saved; less often if that takes long."""
         begin = time.monotonic()
         if begin < self._next_stamp:
             return
@@ -117,7 +117,7 @@ class Watch:
             self._change()
 
     def advance(self, seconds: float) -> None:
-        """Let virtual time pass.
+        """Advance virtual time.
 
         Raises:
             ServiceError: there is none here.
@@ -126,10 +126,10 @@ class Watch:
 
     @property
     def cloud(self) -> LocalBackend:
-        """The simulated cloud.
+        """Return the simulated cloud.
 
         Raises:
-            ServiceError: the workspace is a real one, of which the studio only reads.
+            ServiceError: the workspace is a real one, which the studio only reads.
         """
         if self.local is None:
             text = "The studio only reads workspaces on Azure: use the commands to change them."
@@ -137,7 +137,7 @@ class Watch:
         return self.local
 
     def act(self, action: Callable[[LocalBackend], str]) -> str:
-        """Change something in the simulated cloud; what was done, in words.
+        """Change something in the simulated cloud; describe what was done.
 
         Raises:
             ServiceError: refused; or the workspace is a real one.
@@ -149,7 +149,7 @@ class Watch:
         return text
 
     def follow(self) -> History:
-        """The history of the simulated cloud, up to now.
+        """Return the history of the simulated cloud, up to now.
 
         Raises:
             ServiceError: there is none here.
@@ -157,7 +157,7 @@ class Watch:
         handle = self.cloud.handle
         with self._lock:
             with handle.store.read() as db:
-                workspace = handle.state(db).id  # another one once the workspace is made
+                workspace = handle.state(db).id  # another one once the workspace exists
             history, follower = self.history, self._follower
             is_other = history is None or history.workspace != workspace
             if history is None or is_other or follower is None or follower.was_reset():
@@ -168,7 +168,7 @@ class Watch:
             events = history.add(follower.events(), spent)
             history.bill.add(control.now(handle), (spent(),))
             if not is_first:
-                self.says = _said(events) or self.says
+                self.says = _describe(events) or self.says
             return history
 
     def _change(self, text: str = "") -> None:
@@ -177,14 +177,14 @@ class Watch:
 
 
 def _spent(follower: replay.Follower, prefix: str) -> float:
-    """What the clusters and pools of a workspace have cost, where prices are known."""
+    """Return the cost of a workspace's clusters and pools, if prices are known."""
     assert follower.world is not None
     billed = takewhile(lambda row: row.kind != usage.JOB, usage.usage(follower.world))
     return sum(row.cost or 0.0 for row in billed if row.name.startswith(prefix))
 
 
-def _said(events: Collection[LoggedEvent]) -> str:
-    """The last job that ended, or how many nodes were lost, in a sentence."""
+def _describe(events: Collection[LoggedEvent]) -> str:
+    """Describe the last job that ended, or how many nodes were lost, in a sentence."""
     lost = sum(event.event == "PREEMPT" for event in events)
     ended = [event for event in events if event.event == "JOB_ENDED"]
     parts = [f"{counted(lost, 'node')} preempted"] if lost else []
@@ -195,7 +195,7 @@ def _said(events: Collection[LoggedEvent]) -> str:
 
 
 def _stamp(folders: Collection[str]) -> object:
-    """Which files a plan of the folders reads, and when each was saved; None where none can be."""
+    """Return the files that a plan reads, with times of saving; None if unreadable."""
     stamps = []
     for file in source.discover([*folders], Report()) if folders else ():
         with suppress(OSError):

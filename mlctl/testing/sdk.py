@@ -87,6 +87,7 @@ def lead_here(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(requests.Session, "get_adapter", get_adapter)
     patch.setenv(CLOUD, os.environ.get(CLOUD, ""))  # so that it is put back, or taken away
     patch.delenv(CLOUD)
+    patch.setenv("AZURE_ML_DISABLE_ON_DISK_CACHE", "True")
 
 
 class Leading:

@@ -1,1 +1,1 @@
-"""Files to a plan, a plan to an outcome: what the commands and the library both do."""
+"""Plan files and apply plans: what the commands and the library share."""

@@ -1,4 +1,4 @@
-"""A plan to an outcome: carried out under the project's lease, with a journal."""
+"""Apply a plan under the project's lease, with a journal."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Execution:
     """Work to carry out; without `wait` a write is done once it is accepted.
 
     `actions` are what the plan does to each resource. `resources` are those that files declare, by
-    the addresses of the plan. `lease` is the one to carry it out under, if any. `texts` are written
-    into files before. `paths` are the files that were planned, or the plan. `deleted` is what shall
-    be gone, whether it is there or not.
+    the plan's addresses. `lease` is the one to hold, if any. `texts` are written into files first.
+    `paths` are the planned files, or the plan. `deleted` is what must be gone afterwards, whether
+    it exists or not.
     """
 
     work: Work
@@ -60,7 +60,7 @@ class Execution:
         paths: Sequence[str] = (),
         destroying: bool = False,
     ) -> Execution:
-        """The execution of a plan that was just made."""
+        """Build the execution of a plan."""
         changes = planned.plan.changes
         return cls(
             work=planned.work,
@@ -81,7 +81,7 @@ Show = Callable[[Iterator[StepEvent], Execution], Outcome]
 
 
 def collect_silently(events: Iterator[StepEvent], execution: Execution) -> Outcome:
-    """The outcome of the events, of which nothing is shown."""
+    """Collect the events into an outcome, without showing them."""
     return collect(events, execution.work, execution.actions, ignore)
 
 
@@ -94,21 +94,23 @@ def apply_plan(
     show: Show = collect_silently,
     note: Callable[[str], object] = ignore,
 ) -> Outcome:
-    """Carry out a plan; `show` takes the events as steps start and end, and sums them up.
+    """Apply a plan; `show` receives the events of steps as they happen, and sums them up.
 
-    Once `stop` is set nothing new starts. Without journals, what a process that is killed has taken
-    away is not known to the next one.
+    Once `stop` is set nothing new starts. Without journals, what a killed process has removed is
+    unknown to the next one.
 
     Raises:
-        LeaseHeld: another apply of the project runs; nothing was begun.
+        LeaseHeld: another apply of the project is running; nothing was begun.
         WriteError: a file cannot be written; nothing was begun.
-        ServiceError: what keeps leases or journals cannot be reached.
+        ServiceError: the service that keeps leases or journals cannot be reached.
     """
     open_journals = journals.unfinished() if journals else []
     lease = execution.lease if execution.work.steps or open_journals else None
     with under_lease(backend, lease, stop) as leased:
         journal = journals.new(datetime.now(UTC), execution.paths) if journals else None
-        if execution.texts and not stop.is_set():  # else somebody stopped the wait for the lease
+        if (
+            execution.texts and not stop.is_set()
+        ):  # otherwise somebody stopped the wait for the lease
             _write_texts(execution, journal, note)
         events = run_steps(
             execution.work,
@@ -128,7 +130,7 @@ def apply_plan(
 def _write_texts(
     execution: Execution, journal: JournalFile | None, note: Callable[[str], object]
 ) -> None:
-    """Write the files once the journal says what only the workspace says of the old names."""
+    """Write the files, once the journal has what only the workspace knows of the old names."""
     Snapshots(execution.work, journal).begin()
     try:
         write_texts(execution.texts, note)
@@ -141,9 +143,9 @@ def _write_texts(
 def with_places(
     events: Iterable[StepEvent], resources: Mapping[Address, Resource]
 ) -> Iterator[StepEvent]:
-    """The events, with the places of the properties that their errors are about.
+    """Add to each event the place of the property that its error is about.
 
-    `resources` are those that files declare. A field that the file leaves out has the place of its
+    `resources` are those that files declare. A field that the file leaves out gets the place of its
     document.
     """
     for event in events:

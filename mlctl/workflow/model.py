@@ -1,4 +1,4 @@
-"""What a plan is asked for, the project that it is made for, and what comes of it."""
+"""The options of a plan, its project, and its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlctl.catalog.prices import PriceList
     from mlctl.project.policies import Policies
 
-LONGEST_WAIT_S = 3600.0  # for an operation that somebody else has begun
+LONGEST_WAIT_S = 3600.0  # for somebody else's operation
 
 
 class InvalidFiles(Exception):
@@ -36,18 +36,18 @@ class InvalidFiles(Exception):
 
 
 def _cause(report: Report) -> Diagnostic:
-    """The first error; a variable without a value is why the others are there."""
+    """Return the first error, preferably a variable without a value, which causes others."""
     errors = [finding for finding in report if finding.is_error]
     unset = (finding for finding in errors if finding.rule is UNSET_VARIABLE)
     return next(unset, errors[0])
 
 
 class UnreadableFolder(InvalidFiles):
-    """A file of the project's folder cannot be read: it may declare what would be pruned."""
+    """A file in the project's folder cannot be read, so what may be pruned is unknown."""
 
 
 class InvalidOption(ValueError):
-    """A plan cannot be made as it is asked for; `option` is the one that cannot be met."""
+    """The plan cannot be made with `option`."""
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(message)
@@ -65,14 +65,14 @@ class Strategy(StrEnum):
 class PlanOptions:
     """How a plan is made.
 
-    `destroying` plans to delete what the files declare. If only `comparing`, the plan is no
-    project's, and its policies about changes are not asked. `resuming` plans what an apply that
-    did not end left unfinished, and what that needs. `targets` are addresses: only they, and what
-    they need. Without `tagged`, nothing gets the project's tags. With `prune`, what the project
-    owns and no file declares is deleted, at most `prune_limit`. With `settle_s`, operations that
-    go on on what is planned are waited for, so many seconds. `successors` are the new names that
-    blue-green has written into the files by now. Unless `looking_for_orphans`, what the project
-    owns and no file declares is not looked for. With `keep_going`, files with errors are left out.
+    `destroying` plans to delete what the files declare. If only `comparing`, the plan belongs to no
+    project, and its policies about changes are not checked. `resuming` plans what an interrupted
+    apply left unfinished, and what that needs. `targets` are addresses: only they, and what they
+    need. Without `tagged`, nothing gets the project's tags. With `prune`, what the project owns and
+    no file declares is deleted, at most `prune_limit`. With `settle_s`, running operations on
+    planned resources are waited for, for so many seconds. `successors` are the new names that
+    blue-green has written into the files. Unless `looking_for_orphans`, what the project owns and
+    no file declares is not searched. With `keep_going`, files with errors are left out.
     """
 
     destroying: bool = False
@@ -89,17 +89,17 @@ class PlanOptions:
     keep_going: bool = False
 
     def ownership(self, project: Project) -> Ownership:
-        """Whose the plan is.
+        """Return the ownership for the plan.
 
         Raises:
-            InvalidOption: the options exclude each other, or the project has not what they need.
+            InvalidOption: the options exclude each other, or the project lacks what they need.
         """
         if self.strategy is Strategy.BLUE_GREEN and (self.destroying or self.targets):
-            why = "targets are a part of what" if self.targets else "destroy deletes what"
-            message = f"blue-green renames in all files, and {why} they declare"
+            why = "targets are only part of" if self.targets else "destroy deletes"
+            message = f"blue-green renames in all files, and {why} what they declare"
             raise InvalidOption("replace_strategy", message)
         if self.keep_going and (self.prune or self.strategy is Strategy.BLUE_GREEN):
-            message = "what a file with errors declares would be taken for gone"
+            message = "resources in files with errors would count as removed"
             raise InvalidOption("keep_going", message)
         ownership = project.ownership(tagged=self.tagged)
         if self.prune:
@@ -109,37 +109,35 @@ class PlanOptions:
     def _check_pruning(self, ownership: Ownership) -> None:
         message = ""
         if ownership.project is None:
-            message = (
-                f"nothing says what is the project's: name it in {PROJECT_FILE} (`project: NAME`)"
-            )
+            message = f"the project has no name: set `project: NAME` in {PROJECT_FILE}"
         elif not ownership.tagged:
             message = (
-                "without tags what is declared is the project's, so nothing is owned that no file"
-                " declares; `destroy` deletes what a file declares"
+                "without tags the project only owns what its files declare;"
+                " `destroy` deletes what a file declares"
             )
         elif self.targets:
-            message = "targets are a part of the files: prune with all of them"
+            message = "targets are only part of the files: prune with all of them"
         if message:
             raise InvalidOption("prune", message)
 
 
 class NewLoader(Protocol):
-    """Makes the loader of a project's documents."""
+    """Makes loaders of a project's documents."""
 
     def __call__(self, report: Report, **settings: Any) -> Loader:
-        """A loader whose findings go to the report; `settings` are further ones of `Loader`."""
+        """Return a loader whose findings go to the report; `settings` are passed to `Loader`."""
 
 
 def ignore(_value: object) -> None:
-    """Take no notice."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class PlanContext:
-    """The project of a plan: how its files are read, what it demands, what is unfinished.
+    """The project of a plan: how its files are read, what it requires, what is unfinished.
 
-    `note` is given sentences for people while the plan is made, `show` what was loaded. The plan's
-    nodes cost what `price_list` says (None: by that of mlctl).
+    `note` receives sentences for people while the plan is made, `show` what was loaded.
+    `price_list` has the prices of nodes (None: mlctl's own list).
     """
 
     project: Project
@@ -153,7 +151,7 @@ class PlanContext:
 
 @dataclass(frozen=True, slots=True)
 class NewText:
-    """What a file said when it was planned, and what it is to say."""
+    """A file's text when it was planned, and its new text."""
 
     before: bytes
     after: str
@@ -161,11 +159,11 @@ class NewText:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan with the graph that it was made from; `strict` where warnings fail too.
+    """A plan with the graph that it was made from; if `strict`, warnings fail too.
 
-    `project` is the one that it was made for, where it has a name. `texts` are those of files that
-    are written before it is carried out: it is the plan of what they will say. `left_out` are files
-    with errors, of which it says nothing.
+    `project` is the one that it was made for, if it has a name. `texts` are written to files before
+    the plan is applied: it is the plan of these new texts. `left_out` are files with errors, which
+    it does not cover.
     """
 
     plan: Plan
@@ -177,12 +175,12 @@ class Planned:
 
     @property
     def refused(self) -> Report:
-        """What keeps the plan from being carried out."""
+        """Return what keeps the plan from being applied."""
         report = Report(strict=self.strict)
         report.extend((*self.plan.errors, *(self.plan.warnings if self.strict else ())))
         return report
 
     @property
     def work(self) -> Work:
-        """The writes that carry it out."""
+        """Return the writes of the plan."""
         return work(self.plan, self.graph)

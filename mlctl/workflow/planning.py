@@ -1,10 +1,10 @@
-"""Files to a plan: they are loaded, the workspace is read, and the two are compared."""
+"""Plan files: load them, read the workspace, and compare the two."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence, Set
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,14 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds import Address, kind_of
+from mlctl.kinds import KINDS, Address, kind_of
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, undeclared
 from mlctl.planning.planner import plan
 from mlctl.planning.preflight.regions import NAME_TAKEN
-from mlctl.planning.refresh import owned_by, refresh
+from mlctl.planning.refresh import owned, refresh
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.render.plan import unfinished as unfinished_text
 from mlctl.render.terminal.terminal import clean
@@ -49,12 +49,12 @@ def plan_files(
     report: Report,
     options: PlanOptions = PlanOptions(),
 ) -> Planned:
-    """The plan for files; findings about them go to the report.
+    """Plan files; findings about them go to the report.
 
     Raises:
         InvalidFiles: the files have errors.
-        InvalidOption: they cannot be planned like that.
-        CannotRename: something cannot be replaced under a new name.
+        InvalidOption: they cannot be planned with these options.
+        CannotRename: a resource cannot be replaced under a new name.
         ServiceError: the backend cannot be read.
     """
     planning = _Planning(paths, backend, context, options, options.ownership(context.project))
@@ -67,7 +67,7 @@ def plan_files(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Planning:
-    """Plans files with these options, as often as their texts change."""
+    """Plans files with these options, again each time their texts change."""
 
     paths: Sequence[str]
     backend: Backend
@@ -78,7 +78,7 @@ class _Planning:
     def plan_once(
         self, report: Report, successors: Successors = NONE, files: Files = ON_DISK
     ) -> Planned:
-        """The plan of the files as they are, or with `successors` as they are to be."""
+        """Plan the files as they are or, with `successors`, as they will be."""
         options = self.options
         left_out, loaded = self._load(report, files, again=bool(successors))
         successors = successors or self._moved(loaded.graph)
@@ -113,7 +113,7 @@ class _Planning:
         return planned
 
     def _moved(self, graph: Graph) -> Successors:
-        """The new names that `mlctl.yml` says; what cannot have another name is told."""
+        """Return the renames in `mlctl.yml`, and report those that are impossible."""
         options, moved = self.options, dict[Address, Address]()
         if options.targets or options.destroying or options.resuming or options.comparing:
             return NONE
@@ -135,7 +135,7 @@ class _Planning:
         return moved
 
     def _orphans(self, loaded: LoadedConfig, planned: Planned, files: Files) -> list[Address]:
-        """What the project owns and no file declares any more; none where that is not asked."""
+        """Return what the project owns and no file declares; nothing if that is not requested."""
         options = self.options
         project = self.context.project.text("project")
         part_of_it = options.targets or options.destroying or options.resuming
@@ -144,13 +144,15 @@ class _Planning:
         if not options.looking_for_orphans:
             return []
         try:
-            owned = owned_by(project, self.backend)
-            orphans = list(undeclared(loaded.graph, owned, frozenset()))
+            every = self.backend.list_all(KINDS)
+            orphans = owned(undeclared(loaded.graph, every, frozenset()), project)
             if orphans:  # only then are the project's other files read
                 elsewhere = self._declared_elsewhere(loaded, files)
-                orphans = list(undeclared(loaded.graph, orphans, elsewhere))
+                orphans = (*undeclared(loaded.graph, orphans, elsewhere),)
         except (ServiceError, UnreadableFolder) as error:
-            self.context.note(clean(f"note: what no file declares any more is not known: {error}"))
+            self.context.note(
+                clean(f"note: resources that no file declares any more were not searched: {error}")
+            )
             return []
         deleted = {change.address for change in planned.plan.changes if change.action.deletes}
         return sorted({live.address for live in orphans} - deleted)
@@ -158,7 +160,7 @@ class _Planning:
     def _load(
         self, report: Report, files: Files, *, again: bool
     ) -> tuple[frozenset[str], LoadedConfig]:
-        """The files that errors leave out, where the plan is to keep going, and the others."""
+        """Load the files, and return those left out because of errors if the plan keeps going."""
         without: frozenset[str] = frozenset()
         while True:
             loader = self.context.new_loader(
@@ -204,13 +206,14 @@ class _Planning:
         )
 
     def _pruning(self, loaded: LoadedConfig, files: Files) -> Prune | None:
-        """What may be pruned; None where nothing is."""
+        """Return what may be pruned; None if nothing is."""
         if not self.options.prune:
             return None
-        return Prune(self._declared_elsewhere(loaded, files), self.options.prune_limit)
+        elsewhere = partial(self._declared_elsewhere, loaded, files)
+        return Prune(elsewhere, self.options.prune_limit)
 
     def _declared_elsewhere(self, loaded: LoadedConfig, files: Files) -> Set[Address]:
-        """The addresses that the other files of the whole folder of `mlctl.yml` declare.
+        """Return the addresses that the other files in the folder of `mlctl.yml` declare.
 
         Raises:
             UnreadableFolder: one of them cannot be read.
@@ -232,7 +235,7 @@ class _Planning:
         elsewhere = loader.load_files(other_files)
         if report.failed:
             raise UnreadableFolder(
-                report, "a file of this folder cannot be read, and may declare what would be pruned"
+                report, "a file in this folder cannot be read, but may declare what would be pruned"
             )
         return elsewhere.graph.resources.keys()
 
@@ -251,11 +254,10 @@ def plan_loaded(
     successors: Successors = NONE,
     overwriting: bool = True,
 ) -> Planned:
-    """The plan for what was loaded, with the jobs that it hits, and what policies say of it.
+    """Plan what was loaded, with unfinished jobs and findings of policies.
 
-    The backend is asked for jobs only where something that runs them is deleted or replaced.
-
-    Warnings that the report leaves out are left out.
+    The backend is asked for jobs only if something that runs them is deleted or replaced. Warnings
+    that the report ignores are left out.
     """
     new_plan = plan(
         graph,
@@ -279,7 +281,7 @@ def plan_loaded(
 
 
 def _waived(finding: Diagnostic, report: Report) -> bool:
-    """Whether an error of the plan is left out: that of names alone, which only Azure knows."""
+    """Whether a finding is an ignored error about names, which only Azure can check."""
     asked = Report(report.ignore, report.select)
     asked.add(finding)
     return finding.rule is NAME_TAKEN and not len(asked)

@@ -1,4 +1,4 @@
-"""Blue-green: the files with new names for what would be replaced, and their plan."""
+"""Blue-green: write new names for what would be replaced into the files, and plan them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mlctl.source.decode import encoded
 from mlctl.source.files import STDIN
 from mlctl.workflow.model import NewText, PlanContext, Planned
 
-_ROUNDS = 10  # a new name may have others replaced, which get one, too
+_ROUNDS = 10  # renaming may cause further replacements, which are renamed, too
 _MOST = 1 << 26  # bytes of a file
 
 
@@ -36,12 +36,12 @@ class WriteError(Exception):
 
 
 class PlanOnce(Protocol):
-    """Loads the files as they are to be, and plans them."""
+    """Loads the files as they will be, and plans them."""
 
     def __call__(
         self, report: Report, successors: Successors = NONE, files: Files = ON_DISK
     ) -> Planned:
-        """The plan."""
+        """Plan the files."""
 
 
 def with_new_names(
@@ -51,11 +51,11 @@ def with_new_names(
     report: Report,
     plan_once: PlanOnce,
 ) -> Planned:
-    """The plan of the files with new names for what would be replaced, and what they are to say.
+    """Plan the files with new names for what would be replaced, and return their new texts.
 
     Raises:
         InvalidFiles: the files have errors.
-        CannotRename: something cannot be renamed.
+        CannotRename: a resource cannot be renamed.
     """
     first = planned = plan_once(report)
     renames: dict[Address, Address] = {}
@@ -78,8 +78,8 @@ def with_new_names(
     named = files.places([*paths, *context.project.overlay_folders])
     outside = next((path for path in texts if files.leads_out(path, named)), None)
     if outside is not None:
-        message = f"{outside} is not written: a link leads out of the folder"
-        hint = "name the file that it leads to, or replace in place"
+        message = f"{outside} cannot be written: a link leads out of the folder"
+        hint = "name the target file, or replace in place"
         raise CannotRename(Diagnostic(NO_SUCCESSOR, message, None, hint))
     for note in _untouched(context, paths, renames, texts) if texts else ():
         context.note(clean(f"note: {note}"))
@@ -90,7 +90,7 @@ def with_new_names(
 
 
 def _is_taken(backend: Backend, address: Address) -> bool:
-    """Whether somebody has the name: here, or in the region where it must be unique there."""
+    """Whether a name is taken: here, or in the region if it must be unique there."""
     if backend.read([address]):
         return True
     if not (kind_of(address).arm.unique_in_region and isinstance(backend, SupportsNames)):
@@ -101,12 +101,12 @@ def _is_taken(backend: Backend, address: Address) -> bool:
 def _untouched(
     context: PlanContext, paths: Sequence[str], renames: Successors, texts: Mapping[Path, str]
 ) -> Iterator[str]:
-    """What the new names reach that is not planned here, and what they do not reach."""
+    """Yield notes on other files that the new names affect, or do not."""
     project = context.project
     environments = [name for name in project.environments if name != project.environment]
     if environments:
         listed = ", ".join(environments)
-        yield f"these are the files of {listed}, too: the new names hold there as well"
+        yield f"other environments use these files and get the new names, too: {listed}"
     project_files = [project.document.source.name] if project.document else []
     names = [path for path in (*paths, *project_files) if path != STDIN]
     renamed_files = Files.with_texts(texts)
@@ -114,9 +114,9 @@ def _untouched(
         try:
             text = renamed_files.read(Path(file.path), _MOST).decode(errors="replace")
         except OSError:
-            continue  # it lies there, and is nobody's
+            continue  # a file in the folder that belongs to no document
         for line, old in mentions(text, renames):
-            yield f"{file.path}:{line} still says {old}, and is left as it is"
+            yield f"{file.path}:{line} still mentions {old}, and is unchanged"
 
 
 def write_texts(texts: Mapping[Path, NewText], note: Callable[[str], object]) -> None:
@@ -128,7 +128,7 @@ def write_texts(texts: Mapping[Path, NewText], note: Callable[[str], object]) ->
     try:
         for path, text in texts.items():
             if files.read(path, _MOST) != text.before:
-                message = f"{path} has changed since it was read: nothing was written; run it again"
+                message = f"{path} has changed since it was read: nothing was written; run again"
                 raise WriteError(message)
         contents = {path: encoded(text.after, text.before) for path, text in texts.items()}
         files.write_all(contents)

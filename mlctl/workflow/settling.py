@@ -1,4 +1,4 @@
-"""The live state, read once no operation goes on on what is planned."""
+"""Read the live state once no operation is running on planned resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlctl.planning.refresh import refresh
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import TIMED_OUT, Permanent
 
-_POLL_S = 5.0  # between two looks at an operation
+_POLL_S = 5.0  # between two polls of an operation
 
 
 def refresh_settled(
@@ -27,7 +27,7 @@ def refresh_settled(
     superseded: Collection[Address] = (),
     unfinished: Collection[Unfinished] = (),
 ) -> LiveState:
-    """The live state, once no operation goes on on a resource of the graph, or of a project.
+    """Return the live state once no operation is running on a resource of the graph or project.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
@@ -48,14 +48,14 @@ def wait_until_settled(
     timeout: float,
     note: Callable[[str], object],
 ) -> bool:
-    """Wait for the operations that go on on live resources; whether there were any.
+    """Wait for running operations on live resources; return whether there were any.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
     states = _in_motion(live)
     for address, now in states.items():
-        note(clean(f"{address} is {now}: waiting until that has ended..."))
+        note(clean(f"{address} is {now}: waiting for it to end..."))
     waited = 0.0
     while states:
         if waited >= timeout:
@@ -68,7 +68,7 @@ def wait_until_settled(
 
 
 def _in_motion(live: Mapping[Address, Live]) -> dict[Address, str]:
-    """The states of those on which an operation goes on."""
+    """Return the states of resources with a running operation."""
     return {
         address: state(resource.body) for address, resource in live.items() if moving(resource.body)
     }

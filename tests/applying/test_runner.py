@@ -229,7 +229,7 @@ def test_on_a_full_disk_what_was_made_is_counted_and_nothing_more_is_started() -
     assert {event.state for event in events if event.step.target.name == "cluster-49"} == {
         StepState.CANCELLED
     }
-    assert "it would have failed as compute/cluster-" in (outcome.outage or "")
+    assert "it would have failed like compute/cluster-" in (outcome.outage or "")
 
 
 def test_a_state_that_another_process_holds_is_waited_for_once(tmp_path: Path) -> None:

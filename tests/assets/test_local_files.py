@@ -164,7 +164,7 @@ def test_steps_that_are_none_are_left_to_the_schema(tmp_path: Path, text: str) -
 def test_a_file_that_holds_no_component_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "pipe.yml").write_text(text)
     pipeline = in_folder(tmp_path, type="pipeline", component="./pipe.yml")
-    assert "it holds no component" in unreadable(pipeline)
+    assert "it is not a component" in unreadable(pipeline)
 
 
 def unreadable(resource: Resource, code: str = "MLC401") -> str:
@@ -201,7 +201,7 @@ def test_a_missing_path_is_told_where_it_is_named(tmp_path: Path) -> None:
 def test_a_component_of_itself_is_told(tmp_path: Path) -> None:
     (tmp_path / "pipe.yml").write_text(f"{PIPE}component: ./pipe.yml}}}}\n")
     pipeline = in_folder(tmp_path, type="pipeline", component="./pipe.yml")
-    assert "a component of itself" in unreadable(pipeline)
+    assert "the component contains itself" in unreadable(pipeline)
 
 
 def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:

@@ -79,12 +79,12 @@ def test_the_list_has_a_day_and_a_source() -> None:
     [
         ("size,region,dedicated,spot\n", "comments with `source:` and `as_of:`"),
         (HEAD.replace("spot", "tier"), "then size,region,dedicated,spot"),
-        (HEAD.replace("2026-11-01", "soon"), "`soon` is no date"),
+        (HEAD.replace("2026-11-01", "soon"), "`soon` is not a date"),
         (f"{HEAD}a,eastus,1,\nA,East US,2,\n", "two prices of A in East US"),
         (f"{HEAD}a,eastus,1,2\n", "costs more as Spot than dedicated"),
-        (f"{HEAD}a,eastus,cheap,\n", "`cheap` is no price"),
-        (f"{HEAD}a,eastus,-1,\n", "`-1` is no price"),
-        (f"{HEAD}a,eastus,inf,\n", "`inf` is no price"),
+        (f"{HEAD}a,eastus,cheap,\n", "`cheap` is not a price"),
+        (f"{HEAD}a,eastus,-1,\n", "`-1` is not a price"),
+        (f"{HEAD}a,eastus,inf,\n", "`inf` is not a price"),
     ],
 )
 def test_what_is_no_price_list_is_said(text: str, why: str) -> None:

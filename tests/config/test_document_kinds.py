@@ -29,7 +29,8 @@ def test_one_note_tells_all_kinds_that_are_unknown(mlctl: Run, tmp_path: Path) -
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
     assert done.err == (
-        "note: 4 files left out of kinds that mlctl does not know: `zzzData` (3), `yyyData` (1)\n"
+        "note: 4 files left out because mlctl does not know their kinds:"
+        " `zzzData` (3), `yyyData` (1)\n"
     )
 
 
@@ -47,8 +48,9 @@ def test_one_note_tells_what_fits_no_kind_and_the_first_names(mlctl: Run, tmp_pa
         (tmp_path / f"{number}.yml").write_text("a: b\n")
         (tmp_path / f"list{number}.yml").write_text("- a\n")
     assert mlctl("validate", ".").err.splitlines() == [
-        "note: 5 files left out that hold no mapping: list0.yml, list1.yml, list2.yml and 2 more",
-        "note: 5 files left out without a `$schema`, whose content fits no kind:"
+        "note: 5 files left out because they are not mappings:"
+        " list0.yml, list1.yml, list2.yml and 2 more",
+        "note: 5 files left out because they have no `$schema` and match no kind:"
         " 0.yml, 1.yml, 2.yml and 2 more",
     ]
 
@@ -56,7 +58,7 @@ def test_one_note_tells_what_fits_no_kind_and_the_first_names(mlctl: Run, tmp_pa
 def test_one_file_is_told_with_its_reason(mlctl: Run, tmp_path: Path) -> None:
     unknown(tmp_path / "a.yml", "zzzData")
     assert mlctl("validate", ".").err == (
-        "note: a.yml: left out, `zzzData` is no kind that mlctl knows\n"
+        "note: a.yml: left out, mlctl does not know the kind `zzzData`\n"
     )
 
 
@@ -86,7 +88,7 @@ def test_what_an_unknown_kind_names_belongs_to_it(mlctl: Run, tmp_path: Path) ->
     unknown(tmp_path / "schedule.yml", "zzzData", "create_job: ./job/pipeline.yml\n")
     unknown(tmp_path / "job" / "pipeline.yml", "connection")
     assert mlctl("validate", ".").err == (
-        "note: schedule.yml: left out, `zzzData` is no kind that mlctl knows\n"
+        "note: schedule.yml: left out, mlctl does not know the kind `zzzData`\n"
     )
 
 
@@ -100,7 +102,7 @@ def test_a_file_of_an_unknown_kind_is_told_though_a_job_takes_its_folder_as_code
         f"{SCHEMAS}/commandJob.schema.json\ncode: ../\ncommand: ls\nenvironment: azureml:e:1\n"
     )
     assert mlctl("validate", ".").err == (
-        "note: core/jobs/schedules/drift.yml: left out, `zzzData` is no kind that mlctl knows\n"
+        "note: core/jobs/schedules/drift.yml: left out, mlctl does not know the kind `zzzData`\n"
     )
 
 
@@ -135,7 +137,7 @@ def test_what_others_make_is_one_line_a_kind_and_an_error_where_it_is_named(
         assert done.code == 0, done.out
         assert connections == (
             "note: a.yml, b.yml: left to others, `workspaceConnection`:"
-            " `az ml connection create` makes one"
+            " create it with `az ml connection create`"
         )
         assert "`workspace`, which does not fit its schema (unknown field `locaton`)" in workspace
     named = mlctl("validate", "c.yml")
@@ -143,7 +145,47 @@ def test_what_others_make_is_one_line_a_kind_and_an_error_where_it_is_named(
     assert mlctl("validate", "a.yml").code == 0
     planned = mlctl("plan", "a.yml")
     assert planned.code == 1
-    assert "mlctl plans no `workspaceConnection`" in planned.out + planned.err
+    assert "mlctl does not plan `workspaceConnection`" in planned.out + planned.err
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("name: s\ntype: synapsespark\nresource_id: /subscriptions/x\n", "synapsespark"),
+        ("name: w\nlocation: x\nkind: hub\nstorage_account: y\n", "workspace"),
+        ("name: r\nlocation: x\nreplication_locations: [{location: x}]\n", "registry"),
+        ("name: c\ntype: git\ntarget: https://x\n", "connection"),
+        ("type: kubernetes\nname: blue\nendpoint_name: e\n", "kubernetesonlinedeployment"),
+        ("type: import\nsource: {type: s3}\noutput: {type: mltable}\n", "importjob"),
+    ],
+)
+def test_what_others_make_is_known_by_its_fields(
+    mlctl: Run, tmp_path: Path, text: str, kind: str
+) -> None:
+    (tmp_path / "a.yml").write_text(text)
+    done = mlctl("validate", "a.yml")
+    assert (done.code, f"left to others, `{kind}`" in done.err) == (0, True), done.out + done.err
+
+
+def test_a_type_of_kubernetes_makes_a_managed_document_one_of_others(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    deployment = "name: blue\nendpoint_name: e\ntype: kubernetes\nresources: {limits: {cpu: '1'}}\n"
+    unknown(
+        tmp_path / "a.yml", "managedOnlineDeployment", f"{deployment}model: {{path: nowhere}}\n"
+    )
+    done = mlctl("validate", "a.yml")
+    assert (done.code, "`kubernetesOnlineDeployment`" in done.err) == (0, True)
+    assert "warning[MLC203]: model.path:" in done.out
+    assert mlctl("validate", "a.yml", "--strict").code == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["type: sweep\ntrial: {command: a}\n", "type: automl\ntask: regression\n"]
+)
+def test_a_job_without_a_schema_is_known_by_its_type(mlctl: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yml").write_text(text)
+    assert "a.yml: read as a job" in mlctl("validate", "a.yml").err
 
 
 @pytest.mark.parametrize("others", sorted({name for name, _ in OTHERS.values()}))

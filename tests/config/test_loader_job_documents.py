@@ -74,7 +74,7 @@ def test_a_job_of_a_folder_is_left_out_of_a_plan_with_a_note(tmp_path: Path) -> 
     _, job = put_into(tmp_path, cluster=CLUSTER, job=NAMELESS)
     found = loaded(tmp_path)
     assert (named(found), len(found.report)) == (["compute/gpu-cluster"], 0)
-    assert found.notes == (f"{job}: left out, a job; run `mlctl job create -f {job}`",)
+    assert found.notes == (f"{job}: left out, it is a job; run `mlctl job create -f {job}`",)
 
 
 def test_a_job_that_is_named_to_be_planned_is_an_error_with_the_command(tmp_path: Path) -> None:

@@ -77,17 +77,17 @@ def test_a_pipeline_whose_steps_fit_is_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "wrong"),
     [
-        ("fast", "`rate` of the component is a `number`, and gets `fast`"),
-        ("2", "`rate` of the component is 1 at most, and gets `2`"),
-        ("'-1'", "`rate` of the component is 0 at least, and gets `-1`"),
-        ("true", "`rate` of the component is a `number`, and gets `true`"),
+        ("fast", "`rate` of the component must be a `number`, but gets `fast`"),
+        ("2", "`rate` of the component must be at most 1, but gets `2`"),
+        ("'-1'", "`rate` of the component must be at least 0, but gets `-1`"),
+        ("true", "`rate` of the component must be a `number`, but gets `true`"),
         (
             "{path: azureml:x:1, type: uri_file}",
-            "`rate` of the component is a `number`, and gets a `uri_file`",
+            "`rate` of the component must be a `number`, but gets a `uri_file`",
         ),
         (
             "'${{parent.inputs.patients}}'",
-            "`rate` of the component is a `number`, and gets a `uri_folder`",
+            "`rate` of the component must be a `number`, but gets a `uri_folder`",
         ),
     ],
 )
@@ -110,9 +110,40 @@ def test_numbers_may_be_text_and_what_is_not_known_is_not_judged(
     assert [one for one in told(found) if one[0] == "MLC354"] == []
 
 
+GROUPED = TRAIN.replace("inputs.rate", "inputs.fit.rate").replace("  rate:", "  fit.rate:")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("fit.rate", []),
+        ("fit", []),
+        ("fit.speed", [("MLC350", "the pipeline has no input `fit.speed`")]),
+        ("fi.rate", [("MLC350", "the pipeline has no input `fi.rate`")]),
+    ],
+)
+def test_an_input_of_a_group_is_named_with_the_group(
+    tmp_path: Path, name: str, wrong: list[tuple[str, str]]
+) -> None:
+    head = HEAD.replace("rate: 0.1", "fit.rate: 0.1")
+    inputs = "{data: '${{parent.inputs.patients}}', fit.rate: '${{parent.inputs.NAME}}'}"
+    steps = step(component="./g.yml", inputs=inputs.replace("NAME", name))
+    assert told(findings(tmp_path, steps, head=head, g=GROUPED)) == wrong
+
+
+def test_a_fraction_for_a_whole_number_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "whole.yml").write_text(TRAIN.replace("type: number", "type: integer, max: 9"))
+    steps = step(component="./whole.yml", inputs=DATA.replace("}'}", "}', rate: 0.5}"))
+    wrong = [one for one in findings(tmp_path, steps) if one.rule.code == "MLC354"]
+    assert [one.is_error for one in wrong] == [False]
+
+
 def test_a_word_that_is_none_of_the_declared_ones_is_found(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, step(inputs=DATA.replace("}'}", "}', note: medium}")))
-    assert found.message == "`note` of the component is one of `short` or `long`, and gets `medium`"
+    assert (
+        found.message
+        == "`note` of the component must be one of `short` or `long`, but gets `medium`"
+    )
 
 
 def test_the_parameters_of_a_sweep_are_given_to_its_trial(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mlctl.backends.ports.activity import SupportsActivity
 from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.monitor import SupportsActivity
 from mlctl.kinds.address import Address
 
 CPU = Address("compute", "cpu-cluster")

@@ -13,7 +13,7 @@ from docs.made import terminal
 from docs.made.compatibility import AzFlag, Support, az_flags, compare_flags
 from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.parser import help as words
-from mlctl.cli.parser.examples import examples
+from mlctl.cli.parser.help import examples
 from mlctl.cli.parser.tree import CommandNode
 from mlctl.kinds import ALL
 from mlctl.kinds.facts import API_VERSION

@@ -91,7 +91,7 @@ def test_a_real_file_gets_the_verdict_of_the_index(row: Row) -> None:
 
 def test_files_of_other_kinds_are_left_alone_in_one_line() -> None:
     loaded = Loader(Report(), TODAY).load([str(CORPUS / "cli" / "resources")])
-    strange = [note for note in loaded.notes if "of kinds that mlctl does not know" in note]
+    strange = [note for note in loaded.notes if "because mlctl does not know their kinds" in note]
     assert len(strange) <= 1
     others = [one for one in rows() if not one.known]
     for row in others:

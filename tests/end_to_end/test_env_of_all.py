@@ -78,7 +78,7 @@ def test_an_invocation_has_the_variables_of_its_environment(mlctl: Run, infra: P
 def test_advice_does_not_overwrite_variables(mlctl: Run, infra: Path) -> None:
     before = (infra / "low-pri-cluster.yml").read_text()
     done = mlctl("advise", "sample", *WORK, "--patch", "--env", "prod")
-    assert "max_instances is left: the file says it by a variable" in done.err
+    assert "max_instances is left: the file uses a variable there" in done.err
     assert (infra / "low-pri-cluster.yml").read_text() == before
 
 

@@ -189,7 +189,7 @@ create_monitor:
     (folder / "watch.yml").write_text(f"{head}\n{monitor}")
     assert mlctl("validate", "infra/watch.yml").code == 0
     planned = mlctl("plan", "infra")
-    assert (planned.code, "watch.yml: left out, mlctl checks it" in planned.err) == (0, True)
+    assert (planned.code, "watch.yml: left out, mlctl only checks it" in planned.err) == (0, True)
     assert mlctl("plan", "infra/watch.yml").code == 1
     edit(folder / "watch.yml", "data_drift", "data_drifd")
     assert "did you mean `data_drift`" in mlctl("validate", "infra/watch.yml").out

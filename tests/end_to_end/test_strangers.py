@@ -80,7 +80,7 @@ def test_a_conda_file_of_the_service_that_is_no_yaml_is_shown_as_text(
     assert_told(mlctl(*named, "-o", "yaml"), 0)
     (tmp_path / "e.yml").write_text(ENVIRONMENT)
     done = mlctl("plan", "e.yml")
-    assert (done.code, "exists with another `image`" in done.err + done.out) == (1, True)
+    assert (done.code, "already exists with another `image`" in done.err + done.out) == (1, True)
     assert mlctl("environment", "list", "-o", "table").code == 0
 
 
@@ -161,5 +161,5 @@ def test_no_plug_in_of_the_folder_at_hand_runs(tmp_path: Path) -> None:
     (tmp_path / "mlctl.yml").write_text("plugins: [evil]\n")
     cluster(tmp_path / "cpu.yml")
     done = finish(start(tmp_path, "validate", "cpu.yml"))  # the folder is on PYTHONPATH
-    assert "no installed package brings a plug-in `evil`" in done.out + done.err
+    assert "no installed package provides a plug-in `evil`" in done.out + done.err
     assert not (tmp_path / "ran").exists()

@@ -49,7 +49,7 @@ class Meeting:
 
     def progress(self) -> Progress:
         """How far the job is."""
-        return Progress.of(self.client().backend.journals.read(NAME))
+        return Progress.from_records(self.client().backend.journals.read(NAME))
 
     def order(self, **changes: Any) -> None:
         """Order the job otherwise: its journal says so from its first record on."""
@@ -65,7 +65,7 @@ class Meeting:
         backend = backend or client.backend
         journals = backend.journals
         return Controller(
-            Progress.of(journals.read(NAME)),
+            Progress.from_records(journals.read(NAME)),
             WorkspaceCloud(backend, backend.jobs, self.wall),
             lambda record: journals.append(NAME, record),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.finishing.checkpoints import steps_saved
+from mlctl.finishing.checkpoints import count_saved_steps
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from mlctl.finishing.checkpoints import steps_saved
 def test_the_names_of_files_say_how_far_a_checkpoint_is(
     names: list[str], steps: int | None
 ) -> None:
-    assert steps_saved(dict.fromkeys(names, 100), 10, 1000) == steps
+    assert count_saved_steps(dict.fromkeys(names, 100), 10, 1000) == steps
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_the_names_of_files_say_how_far_a_checkpoint_is(
 def test_a_checkpoint_that_is_not_whole_is_not_trusted(
     sizes: dict[str, int], steps: int | None
 ) -> None:
-    assert steps_saved(sizes, 10, 1000) == steps
+    assert count_saved_steps(sizes, 10, 1000) == steps

@@ -162,7 +162,7 @@ def test_a_deployment_that_fails_on_every_node_is_given_up_after_two_equal_failu
     meeting.order(version=meeting.controller(client).cloud.version(meeting.progress().order))
     controller = meeting.controller(client)
     assert controller.carry_out() is Outcome.IMPOSSIBLE
-    assert "2 runs failed alike" in controller.progress.reason
+    assert "2 runs failed with the same error" in controller.progress.reason
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
     assert len(client.backend.jobs.list()) == 2
     assert not client.backend.read([SURE_CPU, SURE])

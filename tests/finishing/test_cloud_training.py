@@ -9,7 +9,7 @@ import pytest
 
 from mlctl.finishing.begin import TWIN_S
 from mlctl.finishing.cloud import WorkspaceCloud, checkpoint_uri
-from mlctl.finishing.controller import Look
+from mlctl.finishing.controller import RunState
 from mlctl.finishing.progress import Outcome, Run
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.control_plane import disruptions
@@ -80,11 +80,11 @@ def test_half_a_checkpoint_in_the_storage_is_not_trusted(there: Meeting, tmp_pat
     order = replace(there.progress().order, name="earlier")
     run = Run(NAME, 0, Tier.LOW_PRIORITY, 0.0, resumes="earlier", first=10)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cloud, "find", lambda _: Look("Canceled"))
+        patch.setattr(cloud, "find", lambda _: RunState("Canceled"))
         for step, size in ((20, 1000), (40, 1001), (60, 500)):
             (tmp_path / str(step)).write_bytes(b"x" * size)
             name = f"checkpoint-{step}/model.bin"
             folder = checkpoint_uri(order, run.name).partition("/paths/")[2].rstrip("/")
             client.backend.folders.write(folder, {name: tmp_path / str(step)})
-        assert cloud.saved(order, run) == 40
-        assert cloud.saved(order, replace(run, name="no-other")) is None
+        assert cloud.saved_steps(order, run) == 40
+        assert cloud.saved_steps(order, replace(run, name="no-other")) is None

@@ -123,11 +123,11 @@ def test_no_more_is_spent_than_the_budget_and_a_step(share: float) -> None:
     budget = whole.progress.spent * share
     bound = stormy()
     controller = begun(bound, ordered(bound, 4 * HOUR, max_cost=budget))
-    assert controller.carry_out() is Outcome.TOO_DEAR
+    assert controller.carry_out() is Outcome.OVER_BUDGET
     progress = controller.progress
     dearest = max(run.node_s * progress.order.dedicated_price / HOUR for run in whole.progress.runs)
     assert progress.spent <= budget + dearest
-    assert "USD are spent, and the next step takes" in progress.reason
+    assert "USD are spent, and the next step costs" in progress.reason
 
 
 def test_equal_failures_end_it() -> None:
@@ -137,7 +137,7 @@ def test_equal_failures_end_it() -> None:
     controller = begun(broken, order)
     assert controller.carry_out() is Outcome.IMPOSSIBLE
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
-    assert controller.progress.reason.startswith("2 runs failed alike: ")
+    assert controller.progress.reason.startswith("2 runs failed with the same error: ")
 
 
 def test_a_twin_is_made_when_it_is_needed_and_removed_at_the_end() -> None:
@@ -145,13 +145,13 @@ def test_a_twin_is_made_when_it_is_needed_and_removed_at_the_end() -> None:
     lost = world(1, LOST, fallback, None, sure=False)
     controller = begun(lost, ordered(lost, makes_twin=True))
     made: list[str] = []
-    make = controller.cloud.make
+    make = controller.cloud.create
 
     def noted(address: str, body: Any) -> None:
         made.append(address)
         make(address, body)
 
-    controller.cloud.make = noted  # type: ignore[method-assign]
+    controller.cloud.create = noted  # type: ignore[method-assign]
     assert controller.carry_out() is Outcome.DONE
     assert made == [str(SURE_CPU), str(SURE)]
     assert Tier.DEDICATED in {run.tier for run in controller.progress.runs}
@@ -162,13 +162,13 @@ def test_a_twin_is_made_when_it_is_needed_and_removed_at_the_end() -> None:
 def test_a_twin_that_a_killed_controller_made_is_removed_by_the_next_one() -> None:
     lost = world(1, LOST, RecoveryPolicy(Way.FALLBACK, 1, shards=2), None, sure=False)
     controller = begun(lost, ordered(lost, makes_twin=True))
-    make = controller.cloud.make
+    make = controller.cloud.create
 
     def once(address: str, body: Any) -> None:
         make(address, body)
         raise Killed
 
-    controller.cloud.make = once  # type: ignore[method-assign]
+    controller.cloud.create = once  # type: ignore[method-assign]
     with pytest.raises(Killed):
         controller.carry_out()
     assert SURE_CPU in lost.backend.read([SURE_CPU])
@@ -220,7 +220,7 @@ def test_a_twin_that_no_quota_allows_ends_a_job_that_runs_on_nothing_else() -> N
     control.set_quotas(lost.backend.handle, lost.backend.location, {"total": 0})
     controller = begun(lost, ordered(lost, makes_twin=True))
     assert controller.carry_out() is Outcome.IMPOSSIBLE
-    assert controller.progress.reason.startswith("there is no dedicated twin: ")
+    assert controller.progress.reason.startswith("the dedicated twin cannot be created: ")
     assert not lost.backend.read([SURE_CPU, SURE])
 
 
@@ -260,7 +260,7 @@ def test_shards_of_a_deployment_that_is_changed_meanwhile_are_not_put_together()
 
     controller.cloud.watch = changed  # type: ignore[assignment, method-assign]
     assert controller.carry_out() is Outcome.IMPOSSIBLE
-    assert "the deployment has been changed since the job began" in controller.progress.reason
+    assert "the deployment has changed since the job began" in controller.progress.reason
     assert len(calm.backend.jobs.list()) == 1
 
 
@@ -268,7 +268,7 @@ def test_a_job_done_after_its_deadline_is_late() -> None:
     calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=2), None)
     controller = begun(calm, ordered(calm, 600.0))
     assert controller.carry_out() is Outcome.LATE
-    assert controller.progress.reason.endswith("of 600")
+    assert controller.progress.reason.endswith("the deadline was 600 s")
 
 
 @pytest.mark.slow

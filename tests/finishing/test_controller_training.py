@@ -64,7 +64,7 @@ def test_a_run_that_fails_by_itself_is_not_repeated_for_ever() -> None:
     controller = begun(calm, training_ordered(calm))
     assert controller.carry_out() is Outcome.IMPOSSIBLE
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
-    assert "2 runs failed alike: the command failed" in controller.progress.reason
+    assert "2 runs failed with the same error: the command failed" in controller.progress.reason
 
 
 def test_a_checkpoint_with_which_a_run_fails_at_once_is_not_trusted_again() -> None:
@@ -72,7 +72,7 @@ def test_a_checkpoint_with_which_a_run_fails_at_once_is_not_trusted_again() -> N
     controller = begun(calm, training_ordered(calm, give_up_after=9))
     ends = iter([("Canceled", 50), ("Canceled", 90), ("Failed", None), ("Failed", None)])
     noted: list[Mapping[str, Any]] = []
-    controller.note = noted.append
+    controller.on_record = noted.append
 
     def ended(self: Controller, run: Any) -> None:
         status, saved = next(ends, ("Completed", None))
@@ -91,7 +91,7 @@ def test_a_budget_is_held_against_the_steps_that_are_left() -> None:
     controller = begun(
         stormy, training_ordered(stormy, max_cost=order.step_cost(199, Tier.LOW_PRIORITY))
     )
-    assert controller.carry_out() is Outcome.TOO_DEAR
+    assert controller.carry_out() is Outcome.OVER_BUDGET
     assert not controller.progress.runs
 
 

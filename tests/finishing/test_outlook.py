@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.finishing.controller import Controller, Look
-from mlctl.finishing.outlook import Outlook, outlook, study_of_job
+from mlctl.finishing.controller import Controller, RunState
+from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
 from mlctl.finishing.progress import Progress
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.engine.model import HOUR
@@ -25,10 +25,10 @@ def seen(
 
     def look(_: object) -> None:
         now, is_asked = of.backend.now(), only in (None, len(looks))
-        coming = outlook(of.study, controller.progress, now) if is_asked else None
+        coming = forecast_outlook(of.study, controller.progress, now) if is_asked else None
         looks.append((now, coming))
 
-    controller.note = look
+    controller.on_record = look
     controller.carry_out()
     return looks
 
@@ -78,8 +78,8 @@ def test_histories_in_which_the_run_under_way_has_ended_do_not_count() -> None:
     order = ordered(stormy)
     progress = Progress(order, 0.0)
     progress.add({"event": "submit", "run": "a", "shard": 0, "tier": "low_priority", "at": 0.0})
-    first = outlook(stormy.study, progress, 0.0)
-    later = outlook(stormy.study, progress, 1800.0)
+    first = forecast_outlook(stormy.study, progress, 0.0)
+    later = forecast_outlook(stormy.study, progress, 1800.0)
     assert first is not None
     assert later is not None
     assert later.left_s < first.left_s  # half an hour without a loss is half an hour less
@@ -90,7 +90,7 @@ def test_the_policy_goes_on_by_its_own_line_to_the_deadline() -> None:
     policy = RecoveryPolicy(Way.UNIFORM_PROGRESS, shards=4)
     there = world(3, (Poisson(3.0),), policy, deadline_s, nodes=1)
     progress = Progress(ordered(there, deadline_s), 0.0)
-    outlooks = [outlook(there.study, progress, at) for at in (0.0, 1.3 * HOUR)]
+    outlooks = [forecast_outlook(there.study, progress, at) for at in (0.0, 1.3 * HOUR)]
     first, later = outlooks
     assert first is not None
     assert later is not None
@@ -110,9 +110,9 @@ def training(*processes: PreemptionProcess, deadline_s: float) -> Progress:
 
 def test_a_training_run_that_goes_on_is_told_of_by_the_steps_in_its_checkpoints() -> None:
     progress = training(deadline_s=4 * HOUR)
-    study = study_of_job(progress.order)
-    whole = outlook(study, progress, 0.0)
-    half = outlook(study, progress, 3600.0, Look("Running", 100, saved=100))
+    study = build_job_study(progress.order)
+    whole = forecast_outlook(study, progress, 0.0)
+    half = forecast_outlook(study, progress, 3600.0, RunState("Running", 100, saved=100))
     assert whole is not None
     assert half is not None
     assert whole.left_s == pytest.approx(200 * 30 + 240, abs=120)  # and its nodes come first
@@ -122,10 +122,10 @@ def test_a_training_run_that_goes_on_is_told_of_by_the_steps_in_its_checkpoints(
 
 def test_a_training_run_without_progress_becomes_likelier_to_be_late() -> None:
     progress = training(deadline_s=2.2 * HOUR)
-    stormy = study_of_job(progress.order)
+    stormy = build_job_study(progress.order)
     stormy = replace(stormy, scenario=stormy.scenario.under((Poisson(1.0),)))
     slow, quick = (
-        outlook(stormy, progress, 4000.0, Look("Running", saved, saved=saved))
+        forecast_outlook(stormy, progress, 4000.0, RunState("Running", saved, saved=saved))
         for saved in (10, 110)
     )
     assert slow is not None
@@ -138,6 +138,6 @@ def test_each_look_at_a_run_that_goes_on_is_told() -> None:
     of = trained(1, (), RecoveryPolicy(Way.REMAINING), None)
     controller = begun(of, training_ordered(of))
     steps: list[int | None] = []
-    controller.cloud.looked = lambda look: steps.append(look.saved)
+    controller.cloud.on_state = lambda state: steps.append(state.saved)
     controller.carry_out()
     assert len({*steps}) >= 5

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.finishing.split import by_folders
+from mlctl.finishing.split import split_by_folders
 
 URI = "azureml://datastores/d/paths/images/"
 
 
 def test_each_folder_beneath_the_input_is_a_shard() -> None:
-    split = by_folders(URI, ["a-b/1", "a/1", "a/c/2", "b/1"])
+    split = split_by_folders(URI, ["a-b/1", "a/1", "a/c/2", "b/1"])
     assert split.folders == tuple(f"{URI}{name}" for name in ("a-b", "a", "b"))
     assert split.sizes == (1, 2, 1)
 
@@ -18,12 +18,12 @@ def test_each_folder_beneath_the_input_is_a_shard() -> None:
 @pytest.mark.parametrize(
     ("files", "reason"),
     [
-        ([], "it has no files"),
-        (["1.png", "a/2.png"], "its files are in no folders beneath it (`1.png`)"),
-        (["a/1.png", "a/b/2.png"], "all its files are in one folder beneath it, `a`"),
+        ([], "it is empty"),
+        (["1.png", "a/2.png"], "it has files outside of folders (`1.png`)"),
+        (["a/1.png", "a/b/2.png"], "all its files are in one folder, `a`"),
     ],
 )
 def test_what_cannot_be_split_says_why(files: list[str], reason: str) -> None:
-    split = by_folders(URI, files)
+    split = split_by_folders(URI, files)
     assert (split.reason, split.folders) == (reason, ())
     assert split.files == tuple(files)

@@ -9,7 +9,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.cli.forecast.subject import with_live
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
-from mlctl.finishing.begin import Option, order_of
+from mlctl.finishing.begin import Option, build_order
 from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.controller import Controller
 from mlctl.finishing.order import Order
@@ -83,7 +83,7 @@ def world(
 
 def ordered(of: World, deadline_s: float | None = None, **changes: Any) -> Order:
     """The order of a world's study."""
-    order = order_of(
+    order = build_order(
         Option(of.study, of.study.summary([])),
         deadline_s,
         name=NAME,
@@ -111,7 +111,7 @@ def resumed(backend: LocalBackend) -> Controller:
     """A controller that knows no more than the journal."""
     journals = backend.journals
     return Controller(
-        Progress.of(journals.read(NAME)),
+        Progress.from_records(journals.read(NAME)),
         WorkspaceCloud(backend, backend.jobs),
         lambda record: journals.append(NAME, record),
     )

@@ -62,7 +62,7 @@ def test_addresses_are_listed_by_kind_and_then_by_name() -> None:
     ],
 )
 def test_what_is_no_address_is_refused_with_the_right_form(text: str) -> None:
-    with pytest.raises(ValueError, match="is no address"):
+    with pytest.raises(ValueError, match="is not an address"):
         Address.parse(text)
 
 

@@ -83,14 +83,14 @@ def test_what_did_not_run_is_left_out_and_named_by_nothing() -> None:
 @pytest.mark.parametrize(
     ("control", "why"),
     [
-        (do_while(body=of("z")), "names no step"),
-        (do_while(body=["b"]), "names no step"),
-        (do_while(limits={"max_iteration_count": 1001}), "a number from 1 to 1000, not `1001`"),
+        (do_while(body=of("z")), "does not name a step"),
+        (do_while(body=["b"]), "does not name a step"),
+        (do_while(limits={"max_iteration_count": 1001}), "must be from 1 to 1000, not `1001`"),
         (do_while(limits=None), "not `None`"),
         ({"type": "if_else", "condition": of("b", "x")}, "neither"),
         ({"type": "if_else", "true_block": of("b")}, "true, false or an output"),
         ({"type": "parallel_for", "body": of("b"), "items": []}, "not empty"),
-        ({"type": "parallel_for", "body": of("b"), "items": "["}, "no JSON"),
+        ({"type": "parallel_for", "body": of("b"), "items": "["}, "not JSON"),
         ({"type": "parallel_for", "body": of("b"), "items": [1]}, "a mapping of inputs"),
         ({"type": "parallel_for", "body": of("b"), "items": of("b", "x")}, "write them"),
         ({"type": "parallel_for", "body": of("b")}, "not empty"),
@@ -112,5 +112,7 @@ def test_a_round_takes_no_other_step_s_name() -> None:
 def test_a_key_of_an_item_that_no_input_of_the_body_has_is_refused() -> None:
     body = {"command": "echo", "inputs": {"n": 3}}
     loop = {"type": "parallel_for", "body": of("b"), "items": [{"m": 1}]}
-    with pytest.raises(ControlFlowError, match="`m` of an item is no input of `b`"):
+    with pytest.raises(ControlFlowError, match="`m` in `items` is not an input of `b`"):
         read({"b": body, "f": loop})
+    for component in ("component", "componentId"):  # whose inputs a step need not name
+        read({"b": {component: "azureml:square:1"}, "f": loop})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlctl import planfile
-from mlctl.assets.hashing import code_hash
+from mlctl.assets.folders import code_hash
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.facts import UploadTarget

@@ -100,7 +100,7 @@ def test_jobs_of_a_deleted_deployment_go_on_as_is_said(running: tuple[Run, list[
     run("batch-endpoint", "update", "-n", ENDPOINT, "--remove", "defaults.deployment_name")
     gone = run("batch-deployment", "delete", "-n", "classifier-xgboost", "-e", ENDPOINT, "--yes")
     assert f"4 jobs of batch-deployment/{ENDPOINT}/classifier-xgboost have not ended" in gone.err
-    assert "they go on, and are no longer listed by it" in gone.err
+    assert "they continue, but are no longer listed by it" in gone.err
     assert run("job", "wait", "-n", jobs[0]).json["status"] == "Completed"
 
 
@@ -163,7 +163,7 @@ def test_jobs_that_may_not_be_read_are_unknown_and_no_error(tmp_path: Path) -> N
     here, file = on_azure(tmp_path, service)
     planned = mlctl.plan(file, here.backend)
     ((_, message),) = told(planned.plan)
-    assert "whether jobs run on it is unknown" in message
+    assert "it is unknown if jobs run on it" in message
     assert "AuthorizationFailed" in message
     (change,) = plan_json.document(planned.plan)["resource_changes"]
     assert change["running_jobs"] is None

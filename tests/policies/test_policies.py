@@ -76,7 +76,7 @@ def test_a_waiver_counts_until_its_day_and_is_told_of_afterwards(
     assert "warning[MLC702]: the waiver of `two-nodes` for `compute/c*` ended" in done.out
     assert "own.yml:6:42" in done.out
     project(tmp_path, TWO + waiver.format("2001-02-30"))
-    assert "`2001-02-30` is no day" in mlctl("validate", "cpu.yml").err
+    assert "`2001-02-30` is not a date" in mlctl("validate", "cpu.yml").err
 
 
 def test_a_schema_is_checked_against_the_documents_of_its_kind(mlctl: Run, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_deployment_is_held_against_the_cluster_that_it_names(
     text = file.read_text().splitlines()
     file.write_text("\n".join("max_instances: 1" if "max_inst" in one else one for one in text))
     done = mlctl("validate", str(sample), "--select", "fits")
-    assert f"error[fits]: it must hold that {rule}" in done.out
+    assert f"error[fits]: this must be true: {rule}" in done.out
 
 
 def test_a_policy_on_changes_refuses_them_in_one_environment_alone(
@@ -138,7 +138,7 @@ def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml", most=2)
     done = mlctl("plan", "cpu.yml")
     assert done.code == 5
-    assert "error[ceiling]: it must hold that plan.monthly_ceiling <= `200`" in done.out + done.err
+    assert "error[ceiling]: this must be true: plan.monthly_ceiling <= `200`" in done.out + done.err
     assert mlctl("plan", "cpu.yml", "--ignore", "ceiling").code == 0
     assert mlctl("apply", "cpu.yml", "--yes").code == 5
 
@@ -148,16 +148,16 @@ def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
     [
         (
             "{name: a, rule: compute.teir == `1`}",
-            "`teir` is no field of compute\n --> own.yml:2:21\n",
+            "`teir` is not a field of compute\n --> own.yml:2:21\n",
         ),
         ("{name: a, rule: compute.teir == `1`}", "did you mean `tier`?"),
         ("{name: a, rule: computer.tier == `1`}", "did you mean `compute`?"),
         ("{name: a, rule: change.actoin == `1`}", "did you mean `action`?"),
-        ("{name: a, rule: plan.cost < `1`}", "`cost` is no part of `plan`"),
-        ("{name: a, rule: '`1` < `2`'}", "asks nothing of any resource"),
+        ("{name: a, rule: plan.cost < `1`}", "`cost` is not a part of `plan`"),
+        ("{name: a, rule: '`1` < `2`'}", "does not name any resource"),
         ("{name: a, rule: compute.tier === 1}", "means nothing in a rule\n --> own.yml:2:36\n"),
-        ('{name: a, rule: compute.tier == "x"}', "write a text in single quotes"),
-        ("{name: a, rule: compute.size != null}", "write the value as null between backticks"),
+        ('{name: a, rule: compute.tier == "x"}', "put texts in single quotes"),
+        ("{name: a, rule: compute.size != null}", "put null between backticks"),
         ("{name: a, kind: computer, schema: {}}", "did you mean `compute`?"),
         ("{name: a, kind: compute, schema: {type: 3}}", "this schema cannot be used"),
         ("{name: a}", "error[MLC1"),
@@ -182,7 +182,7 @@ def test_a_project_ignores_its_own_policies_by_name_in_one_environment(
     project(tmp_path, TWO, more=more)
     low_priority(tmp_path, 1)
     done = mlctl("validate", "cpu.yml")
-    assert "`two-nods` is no rule\n --> mlctl.yml:2:60\n" in done.err
+    assert "`two-nods` is not a rule\n --> mlctl.yml:2:60\n" in done.err
     edit(tmp_path / "mlctl.yml", "two-nods", "MLC308")
     assert mlctl("validate", "cpu.yml", "--env", "dev").code == 0
     assert "two-nodes" in mlctl("validate", "cpu.yml", "--env", "prod").out
@@ -191,7 +191,7 @@ def test_a_project_ignores_its_own_policies_by_name_in_one_environment(
 def test_two_policies_of_one_name_are_an_error(mlctl: Run, tmp_path: Path) -> None:
     project(tmp_path, TWO, TWO)
     cluster(tmp_path / "cpu.yml")
-    assert "there are two policies `two-nodes`" in mlctl("validate", "cpu.yml").err
+    assert "two policies have the name `two-nodes`" in mlctl("validate", "cpu.yml").err
 
 
 def test_the_ten_sample_policies_are_read_and_find_something(mlctl: Run, tmp_path: Path) -> None:

@@ -54,12 +54,15 @@ def test_what_the_project_ignores_no_command_checks(mlctl: Run, tmp_path: Path) 
         ("workspace: 12\n", "error[MLC103]"),
         ("backend:\n", "`backend` has no value"),
         ("ignore: MLC106\n", "error[MLC103]"),
-        ("ignore: [MLC106, MLC16]\n", "`MLC16` is no rule\n --> mlctl.yml:1:18"),
+        ("ignore: [MLC106, MLC16]\n", "`MLC16` is not a rule\n --> mlctl.yml:1:18"),
         ("ignore: [nonsense]\n", "docs/rules.md lists them"),
         ("a: [\n", "error[MLC0"),
         ("- a\n", "error[MLC0"),
-        ("# nothing\n", "`mlctl.yml` says nothing\n  = hint: write `project: NAME` in it"),
-        ("project: a\n---\nproject: b\n", "mlctl.yml is one document, and this is another one"),
+        ("# nothing\n", "`mlctl.yml` is empty\n  = hint: write `project: NAME` in it"),
+        (
+            "project: a\n---\nproject: b\n",
+            "mlctl.yml must be one document, but this is a second one",
+        ),
         ("policies: [rules.yml]\n", "there is no file `rules.yml`\n --> mlctl.yml:1:12"),
         (
             "environments: {prod: {overlays: [prod.yml]}}\n",
@@ -94,7 +97,7 @@ def test_a_project_that_is_no_file_is_not_passed_over(mlctl: Run, tmp_path: Path
 
 def test_a_project_named_as_a_path_is_no_resource(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "mlctl.yml").write_text("project: p\n")
-    assert "is read by every command, and declares no resource" in mlctl("plan", "mlctl.yml").err
+    assert "configures the project and declares no resources" in mlctl("plan", "mlctl.yml").err
 
 
 def test_a_backend_that_there_is_not_is_told_before_its_workspace(

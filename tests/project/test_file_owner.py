@@ -63,7 +63,7 @@ def test_commands_of_az_neither_tag_nor_remove_the_tags(mlctl: Run, project: Pat
     [
         ("project: my project\n", "error[MLC1"),
         ("project: s\nprotect: [computes/*]\n", "did you mean `compute/*`?"),
-        ("project: s\nprotect: [gpu]\n", "`gpu` is no address, and no pattern of one"),
+        ("project: s\nprotect: [gpu]\n", "`gpu` is neither an address nor a pattern of one"),
         ("project: s\ntags: maybe\n", "error[MLC103]"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_pipeline_says_how_many_may_be_pruned(mlctl: Run, shrunk: Path) -> Non
     assert (boundless.code, "--prune-limit 2" in boundless.err) == (5, True)
     low = mlctl("apply", "infra", "--prune", "--yes", "--prune-limit", "1")
     assert low.code == 5
-    assert "2 resources would be pruned, and `--prune-limit` allows 1" in low.out
+    assert "2 resources would be pruned, but `--prune-limit` allows 1" in low.out
     assert mlctl("plan", "infra", "--prune", "--prune-limit", "1").code == 5
     assert clusters(mlctl) == {"cpu", "old-a", "old-b"}
     assert mlctl("apply", "infra", "--prune", "--yes", "--prune-limit", "2").code == 0
@@ -145,13 +145,13 @@ def test_files_that_were_not_passed_keep_what_they_declare(mlctl: Run, shrunk: P
     (shrunk / "more" / "broken.yml").write_text("a: [\n")
     done = mlctl("plan", "infra", "--prune")
     assert done.code == 1
-    assert "cannot be read, and may declare what would be pruned" in done.err
+    assert "cannot be read, but may declare what would be pruned" in done.err
 
 
 @pytest.mark.parametrize(
     ("text", "flags", "said"),
     [
-        ("ignore: []\n", ["--prune"], "name it in mlctl.yml (`project: NAME`)"),
+        ("ignore: []\n", ["--prune"], "set `project: NAME` in mlctl.yml"),
         ("project: s\n", ["--prune", "--no-tags"], "without tags"),
         ("project: s\ntags: false\n", ["--prune"], "without tags"),
         ("project: s\n", ["--prune", "--target", "compute/cpu"], "prune with all"),
@@ -187,7 +187,7 @@ def test_what_is_protected_is_neither_deleted_nor_replaced(
     )
     deleted = mlctl("compute", "delete", "-n", "cpu", "--yes")
     assert deleted.code == 5
-    assert "compute/cpu would be deleted, and is protected by" in deleted.err
+    assert "compute/cpu would be deleted, but is protected by" in deleted.err
     edit(file, "Standard_D4ds_v5", "Standard_D8ds_v5")
     assert mlctl("apply", "infra", "--yes").code == 5
     assert mlctl("plan", "infra").code == 5
@@ -215,7 +215,7 @@ def test_a_protected_deployment_keeps_its_endpoint(
     mlctl("apply", "sample", "--yes")
     done = mlctl("batch-endpoint", "delete", "-n", "heart-classifier-batch", "--yes")
     assert done.code == 5
-    assert "classifier-xgboost would be deleted, and is protected" in done.err
+    assert "classifier-xgboost would be deleted, but is protected" in done.err
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_a_change_of_what_another_project_owns_is_warned_about(mlctl: Run, their
     edit(theirs, "team: ds", "team: ml")
     warned = mlctl("plan", "infra")
     assert (warned.code, "warning[MLC416]" in warned.out) == (0, True)
-    assert "compute/cpu would be changed, and belongs to the project `others`" in warned.out
+    assert "compute/cpu would be changed, but belongs to the project `others`" in warned.out
     assert "MLC416" in mlctl("plan", "infra", "-o", "markdown").out
     assert "MLC416" in mlctl("compute", "update", "-n", "cpu", "--set", "tags.a=b").err
     assert mlctl("apply", "infra", "--yes").code == 0

@@ -33,7 +33,7 @@ def test_a_file_elsewhere_that_the_project_names_is_not_read(
         Path(name).symlink_to(outside)
     Path("mlctl.yml").write_text(f"{key.format(name)}\n")
     done = mlctl("plan", "cpu.yml")
-    assert (done.code, "lies outside of the git checkout" in done.err) == (1, True), done.err
+    assert (done.code, "is outside the git checkout" in done.err) == (1, True), done.err
     assert SECRET not in done.out + done.err
 
 
@@ -46,7 +46,7 @@ def test_a_link_that_leads_elsewhere_is_not_read(name: str, mlctl: Run, outside:
         outside.rename(target / "other.yml")
     Path(name).symlink_to(target)
     done = mlctl("validate", ".")
-    assert (done.code, "outside of the git checkout" in done.out + done.err) == (1, True)
+    assert (done.code, "outside the git checkout" in done.out + done.err) == (1, True)
     assert SECRET not in done.out + done.err
 
 
@@ -64,7 +64,7 @@ def test_an_environment_has_a_name_that_env_takes_for_none_else(
 ) -> None:
     Path("mlctl.yml").write_text(f"environments: {{{name}: {{}}}}\n")
     done = mlctl("validate", "--env", "all", "cpu.yml")
-    assert (done.code, "is no name of an environment" in done.err) == (1, True), done.err
+    assert (done.code, "is not a valid name of an environment" in done.err) == (1, True), done.err
 
 
 def test_a_price_list_without_an_end_is_not_read(mlctl: Run, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_backend_of_a_package_is_chosen_by_its_name(mlctl: Run, project: Path)
         ),
         (
             RULE + "RULES = [OWN]\ndef check(graph, today): yield 7",
-            "finds 7, which is no Diagnostic",
+            "finds 7, which is not a Diagnostic",
         ),
         (
             RULE + "RULES = [OWN]\ndef check(graph, today): yield Diagnostic(OTHER, 'm', None)",
@@ -164,9 +164,9 @@ def test_broken_rules_are_one_error_that_names_their_package(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("FILES = 3", "names no file of policies"),
-        ("FILES = []", "names no file of policies"),
-        ("FILES = ['/nowhere/own.yml']", "names the missing file /nowhere/own.yml"),
+        ("FILES = 3", "must name policy files"),
+        ("FILES = []", "must name policy files"),
+        ("FILES = ['/nowhere/own.yml']", "names the file /nowhere/own.yml, which does not exist"),
     ],
 )
 def test_policies_that_are_not_there_are_one_error_too(
@@ -191,5 +191,5 @@ def test_a_backend_that_cannot_be_opened_names_its_package(
 def test_a_plug_in_that_is_not_installed_is_an_error_at_its_name(mlctl: Run, project: Path) -> None:
     (project / "mlctl.yml").write_text("plugins: [hause]\n")
     done = mlctl("validate", "first.yml")
-    said = "no installed package brings a plug-in `hause`"
+    said = "no installed package provides a plug-in `hause`"
     assert (done.code, said in done.err, "did you mean `house`?" in done.err) == (1, True, True)

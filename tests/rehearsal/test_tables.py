@@ -149,7 +149,7 @@ def test_rows_that_run_does_not_return_are_told(
     done = rehearse(deployment, inputs, KillSchedule(kills=0), stage)
     assert [(one.rule.code, one.message) for one in done.evidence] == [
         ("MLC610", "`run` returns 4 elements for a mini-batch of 5 rows"),
-        ("MLC608", "the inputs have other rows where they are put together to other mini-batches"),
+        ("MLC608", "the inputs have other rows if they are grouped into other mini-batches"),
     ]
 
 
@@ -180,8 +180,8 @@ def test_columns_are_kept_and_dropped_as_the_mltable_says(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("  - take: 3\n", "`t/MLTable`: `take` is not done in a rehearsal"),
-        ("  - filter: 'x > 3'\n", "`t/MLTable`: `filter` is not done in a rehearsal"),
+        ("  - take: 3\n", "`t/MLTable`: `take` is not supported in a rehearsal"),
+        ("  - filter: 'x > 3'\n", "`t/MLTable`: `filter` is not supported in a rehearsal"),
     ],
 )
 def test_what_would_make_other_rows_is_refused(text: str, says: str, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_what_would_make_other_rows_is_refused(text: str, says: str, tmp_path: P
 
 def test_an_mltable_without_files_or_without_a_reader_is_refused(tmp_path: Path) -> None:
     (tmp_path / "MLTable").write_text("paths: [{file: ./gone.csv}]\n")
-    with pytest.raises(RehearsalError, match="names no files that are here"):
+    with pytest.raises(RehearsalError, match="names no local files"):
         tables.find(tmp_path)
     (tmp_path / "gone.csv").write_text("a\n1\n")
     with pytest.raises(RehearsalError, match="does not say how its files are read"):
@@ -213,7 +213,7 @@ def test_a_python_without_pandas_is_told(tmp_path: Path) -> None:
     (tmp_path / "pandas.py").write_text("raise ModuleNotFoundError(\"No module named 'pandas'\")")
     nowhere = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
     with pytest.raises(
-        RehearsalError, match=r"rows need pandas: .* --python names one that has it"
+        RehearsalError, match=r"rows need pandas: .* use --python with one that has it"
     ):
         brought(table(tmp_path / "t"), nowhere)
 

@@ -41,13 +41,17 @@ def test_it_says_where_the_job_stands_and_what_is_to_come() -> None:
     assert bar == "night  [######..................] 2 of 8 shards, 1 runs lost"
     assert now == "now    night-3: shard 3 on 2 dedicated nodes, for 5m00s"
     assert cost == "cost   0.1 USD spent of about 1.50 USD; the budget is 4.00 USD"
-    assert left.startswith("left   about 30m00s, with 95 % at most 40m00s; 55m00s until the deadl")
+    assert left.startswith(
+        "left   about 30m00s, at most 40m00s in 95 % of cases; 55m00s until the deadl"
+    )
     assert left.endswith("late with 2.0%")
 
 
 def test_time_that_passes_is_taken_off_what_is_left() -> None:
     *_, left = shown(DATA, Outlook(1800.0, 2400.0, 1.5, 0.02), after_s=600.0)
-    assert left.startswith("left   about 20m00s, with 95 % at most 30m00s; 45m00s until the deadl")
+    assert left.startswith(
+        "left   about 20m00s, at most 30m00s in 95 % of cases; 45m00s until the deadl"
+    )
 
 
 def test_of_a_training_job_it_counts_steps() -> None:

@@ -94,7 +94,7 @@ def test_a_step_runs_in_the_environment_that_its_document_describes(
     (tmp_path / "job.yml").write_text(json.dumps(job))
     lacking = mlctl("job", "run", "job.yml")
     assert lacking.code == 1
-    assert "`tiny_one` is not in this Python" in lacking.err
+    assert "`tiny_one` is not installed in this Python" in lacking.err
     done = mlctl("job", "run", "job.yml", "--environments", "venv", "--stream")
     assert done.code == 0, done.err
     assert "job | from the wheel" in done.err
@@ -122,3 +122,38 @@ def test_an_environment_that_cannot_be_made_says_what_the_installer_said(
     assert done.code == 1
     assert "cannot be made" in done.err
     assert "absent-1.0" in done.err
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        (
+            "ERROR: Ignored versions: 1.0\nERROR: No matching distribution found for a==1",
+            "No match",
+        ),
+        (
+            "error: metadata-generation-failed\n\n\N{MULTIPLICATION SIGN} It failed.\n╰─> numpy",
+            "It failed. numpy;",
+        ),
+        (
+            "\N{MULTIPLICATION SIGN} No solution found:\n╰─▶ Because there is no a\n  nor b",
+            "Because there is",
+        ),
+        ("", "it says nothing"),
+    ],
+)
+def test_the_line_of_an_installer_that_says_why_is_shown(
+    mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, reason: str
+) -> None:
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(f"#!/bin/sh\ncat {tmp_path}/printed\nexit 1\n")
+    uv.chmod(0o755)
+    (tmp_path / "printed").write_text(printed)
+    monkeypatch.setenv("PATH", str(uv.parent), prepend=":")
+    job = {"$schema": SCHEMA, "compute": "azureml:cpu", "command": "true"}
+    environment = {"image": "ubuntu", "conda_file": {"dependencies": [{"pip": ["a==1"]}]}}
+    (tmp_path / "job.yml").write_text(json.dumps({**job, "environment": environment}))
+    done = mlctl("job", "run", "job.yml", "--environments", "venv")
+    assert done.code == 1
+    assert reason in done.err

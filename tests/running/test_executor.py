@@ -12,6 +12,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -419,6 +420,45 @@ def test_what_is_left_of_a_run_that_is_being_replaced_is_not_taken_for_whole(
     assert commands.saved(tmp_path / "step") is None
 
 
+@pytest.mark.parametrize(
+    ("command", "flags", "message"),
+    [
+        ("sleep 30", ["--timeout", "1"], "the time for the whole run was over (--timeout)"),
+        (
+            "head -c 200000 /dev/zero > ${{outputs.out}}/x; sleep 30",
+            ["--max-output", "100000"],
+            "it wrote more than 100,000 bytes (--max-output)",
+        ),
+    ],
+)
+def test_a_run_ends_at_its_bounds(
+    mlctl: Run, tmp_path: Path, command: str, flags: list[str], message: str
+) -> None:
+    pipeline(tmp_path, {"one": {"command": command, "outputs": {"out": {"type": "uri_folder"}}}})
+    done = mlctl("job", "run", "pipeline.yml", *flags)
+    assert (done.code, message in done.out + done.err) == (1, True), done.out
+
+
+def test_a_command_that_fails_on_a_full_disk_says_so(
+    mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = SimpleNamespace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: full)
+    pipeline(tmp_path, {"one": {"command": "exit 1"}})
+    done = mlctl("job", "run", "pipeline.yml")
+    assert "exit code 1; no space is left in `" in done.err
+
+
+def test_what_a_command_leaves_running_ends_with_it(mlctl: Run, tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    daemon = f"setsid sh -c 'exec 3<>{alive}; echo up >&3; exec sleep 300' > /dev/null 2>&1 &"
+    pipeline(tmp_path, {"one": {"command": f"{daemon} read line < {alive}; echo $line"}})
+    assert mlctl("job", "run", "pipeline.yml").code == 0
+    with pytest.raises(OSError, match="No such device"):  # nobody has it open any more
+        os.open(alive, os.O_WRONLY | os.O_NONBLOCK)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_killed_leaves_no_process_and_takes_nothing_half_done(
@@ -467,6 +507,20 @@ def test_an_input_that_is_not_here_is_said_before_anything_runs(mlctl: Run, tmp_
     assert done.code == 1
     assert "--input second.rows=PATH says where it is here" in done.err
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("of_job", [True, False])
+def test_what_is_to_be_typed_for_an_input_is_taken(
+    mlctl: Run, tmp_path: Path, of_job: bool
+) -> None:
+    rows = {"type": "uri_file", "path": "https://example.invalid/a.csv"}
+    bound = "${{parent.inputs.table}}" if of_job else rows
+    step = {"command": "cat ${{inputs.rows}}", "inputs": {"rows": bound}}
+    pipeline(tmp_path, {"first": step}, **({"inputs": {"table": rows}} if of_job else {}))
+    typed = "table" if of_job else "first.rows"
+    assert f"--input {typed}=PATH" in mlctl("job", "run", "pipeline.yml").err
+    written(tmp_path, "a.csv", "1\n")
+    assert mlctl("job", "run", "pipeline.yml", "--input", f"{typed}=a.csv").code == 0
 
 
 @st.composite
@@ -658,4 +712,4 @@ def test_what_a_command_installs_is_its_own(mlctl: Run, tmp_path: Path) -> None:
     done = mlctl("job", "run", "pipeline.yml", "--stream")
     assert done.code == 1
     assert ("a | installed" in done.err, "b | installed" in done.err) == (True, True), done.err
-    assert "`tiny_one` is not in this Python" in done.err
+    assert "`tiny_one` is not installed in this Python" in done.err

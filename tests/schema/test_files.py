@@ -40,7 +40,7 @@ UNSENT = {
     "resourceGroup",  # az reads it off the id
     *("$schema", "name", "version", "endpoint_name", "resource_id", "datastore", "job_definition"),
     *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
-    "utc_time_created",
+    *("utc_time_created", "default_deployment_template", "allowed_deployment_templates"),
 }
 OWN = {"project", "policy", "test", "journal"}  # files of mlctl itself, which describe no resource
 
@@ -49,6 +49,8 @@ CODED = {
     *(
         "network_settings",
         "create_monitor",
+        "auto_delete_setting",
+        "services",
         "import_data",
         "data_collector",
         "identity",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl import schema
+from mlctl import pointer, schema
 from mlctl.diagnostics import Diagnostic, Report, SourceText
 from mlctl.schema.text import is_a, nearest, seconds
 from mlctl.source import Document, load
@@ -18,6 +18,12 @@ ENDPOINT = "name: heart\n"
 FLAT = "name: blue\nendpoint_name: heart\nmodel: azureml:m:1\ncompute: azureml:cpu\n"
 MODEL_FORM = FLAT + "type: model\n"
 PIPELINE = "name: blue\nendpoint_name: heart\ntype: pipeline\ncomponent: pipeline.yml\n"
+SWEEP = """type: sweep
+objective: {goal: maximize, primary_metric: score}
+sampling_algorithm: random
+trial: {command: python train.py, environment: 'azureml:e:1'}
+limits: {max_total_trials: 2}
+"""
 ENVIRONMENT = "name: torch\nimage: ubuntu\n"
 
 
@@ -177,12 +183,10 @@ def test_an_image_and_a_build_exclude_each_other() -> None:
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ('min_instances: "3"', "write 3 without quotes"),
         ("min_instances: 1.5", "write 1 or 2"),
         ("min_instances: yes", "YAML reads `yes` as true"),
         ("idle_time_before_scale_down: 2m", "write 120: the unit is seconds"),
         ("idle_time_before_scale_down: PT2M", "write 120: the unit is seconds"),
-        ("enable_node_public_ip: 'no'", "write false without quotes"),
         ("description: 12:30", 'YAML reads `12:30` as 750; quote it: "12:30"'),
         ("description: yes", 'YAML reads `yes` as true; quote it: "yes"'),
         ("tags: {version: 1.10}", 'YAML reads `1.10` as 1.1; quote it: "1.10"'),
@@ -198,7 +202,35 @@ def test_a_wrong_type_is_answered_with_what_to_write(line: str, hint: str) -> No
 
 def test_a_version_that_is_a_decimal_is_to_be_quoted() -> None:
     found = the("model", "name: m\npath: p\nversion: 1.10\n")
-    assert found.hint == 'YAML reads `1.10` as 1.1; quote it: "1.10"'
+    assert (found.rule.code, found.hint) == ("MLC111", 'quote it: "1.10"')
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "reading"),
+    [
+        ('min_instances: "3"', "min_instances", 3),
+        ("enable_node_public_ip: 'no'", "enable_node_public_ip", False),
+        ("idle_time_before_scale_down: '120'", "idle_time_before_scale_down", 120),
+    ],
+)
+def test_text_is_read_as_az_reads_it(line: str, at: str, reading: object) -> None:
+    (text,) = load("doc.yml", f"{CLUSTER}{line}\n", Report())
+    (warning,) = schema.check(text, schema.load("amlCompute"))
+    assert (warning.rule.code, text.data[at]) == ("MLC111", reading)
+    assert warning.hint == f"write {str(reading).lower()}"
+
+
+def test_a_power_of_ten_is_a_number_as_az_reads_it() -> None:
+    space = "search_space: {rate: {type: uniform, min_value: 1e-4, max_value: 1e-1}}"
+    (text,) = load("doc.yml", f"{SWEEP}{space}\n", Report())
+    codes = [warning.rule.code for warning in schema.check(text, schema.load("sweepJob"))]
+    rate: Any = pointer.get(text.data, ("search_space", "rate"))
+    assert (codes, rate["min_value"], rate["max_value"]) == (["MLC111"] * 2, 0.0001, 0.1)
+
+
+@pytest.mark.parametrize("value", ["nan", "1_000", "0x10", "1e999", "three", "9" * 50])
+def test_text_that_az_takes_for_no_number_is_refused(value: str) -> None:
+    assert the("amlCompute", f"{CLUSTER}max_instances: '{value}'\n").rule.code == "MLC103"
 
 
 @pytest.mark.parametrize("number", ["2", "2.0"])
@@ -425,7 +457,7 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("pipelineJob", {"jobs": {"": {"type": "command"}}}, "`` is no valid name: it is empty"),
+        ("pipelineJob", {"jobs": {"": {"type": "command"}}}, "`` is not a valid name: it is empty"),
         ("sparkJob", {"type": "spark", "entry": []}, "`entry` takes a mapping, not a list"),
     ],
 )
@@ -465,7 +497,7 @@ def forms(name: str) -> list[schema.Schema]:
     ],
 )
 def test_a_placeholder_is_called_one(name: str, text: str) -> None:
-    assert "looks like a placeholder that nothing has replaced" in (the(name, text).hint or "")
+    assert "looks like a placeholder that was not replaced" in (the(name, text).hint or "")
 
 
 def test_an_arm_id_is_no_path_of_a_component() -> None:
@@ -503,3 +535,37 @@ def test_a_job_may_run_on_a_virtual_cluster() -> None:
     job = "command: echo\nenvironment: azureml:e:1\ncompute: "
     assert told("commandJob", f"{job}{arm}/virtualclusters/v\n") == []
     assert told("commandJob", f"{job}{arm}/clusters/v\n") != []
+
+
+def test_a_value_of_a_wrong_type_is_no_bug_where_words_or_mappings_stand() -> None:
+    collector = FLAT.replace("compute: azureml:cpu", "instance_type: Standard_D4s_v3")
+    collector += "instance_count: 1\ndata_collector: {collections: {a: {enabled: 2.5}}}\n"
+    assert told("managedOnlineDeployment", collector) == [
+        "MLC104 `data_collector.collections.a.enabled` does not take `2.5`"
+    ]
+    credentials = "type: git\ntarget: x\ncredentials: {type: 3, key: a}\n"
+    assert told("others/workspaceConnection", credentials) == [
+        "MLC103 `credentials.type` takes text, not `3`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("commandJob", "command: ls\nenvironment: azureml:e:1\ntags: {owner: }\n"),
+        (
+            "component",
+            "type: command\nname: c\ncommand: ls\nenvironment: azureml:e:1\n"
+            "outputs: {more: {type: boolean, is_control: true}}\n",
+        ),
+        ("model", "name: m\npath: x\ndefault_deployment_template: {asset_id: azureml://a}\n"),
+        ("data", "name: d\npath: x\nauto_delete_setting: {condition: created_greater_than}\n"),
+    ],
+)
+def test_what_the_sdk_takes_is_valid(name: str, text: str) -> None:
+    assert told(name, text) == []
+
+
+def test_a_tag_of_a_job_is_text() -> None:
+    found = the("commandJob", "command: ls\nenvironment: azureml:e:1\ntags: {run: 3}\n")
+    assert (found.rule.code, found.hint) == ("MLC103", 'quote it: "3"')

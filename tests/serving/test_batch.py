@@ -146,3 +146,12 @@ def test_a_job_that_is_refused_leaves_no_results(mlctl: Run, here: Path) -> None
     again = ("--input", "data", "--run-code", "--job-name", name)
     assert mlctl("batch-endpoint", "invoke", "-n", "scoring", *again).code != 0
     assert sorted((here / ".mlctl" / "code").iterdir()) == before
+
+
+@pytest.mark.parametrize("reference", ["azureml:texts@latest", "azureml:texts:1"])
+def test_the_input_is_data_of_the_workspace(mlctl: Run, here: Path, reference: str) -> None:
+    deploy(mlctl, here)
+    created = mlctl("data", "create", "-n", "texts", "--path", "data", "--type", "uri_folder")
+    assert created.code == 0, created.err
+    done = mlctl("batch-endpoint", "invoke", "-n", "scoring", "--input", reference, "--run-code")
+    assert done.code == 0, done.err

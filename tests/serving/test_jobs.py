@@ -157,6 +157,19 @@ def test_an_output_with_a_name_is_data_that_other_jobs_take(mlctl: Run, here: Pa
         assert downloaded(mlctl, name)["artifacts/user_logs/std_log.txt"] == "5\n"
 
 
+@pytest.mark.parametrize("reference", ["azureml:factor@latest", "azureml:factor:1"])
+def test_a_step_takes_a_model_of_the_workspace(mlctl: Run, here: Path, reference: str) -> None:
+    Path("src/factor.txt").write_text("3")
+    assert mlctl("model", "create", "-n", "factor", "--path", "src/factor.txt").code == 0
+    model = f"{{type: custom_model, path: '{reference}'}}"
+    job = PIPELINE.replace("more: world", f"more: {model}") % ""
+    create(
+        mlctl, job.replace("echo ${{inputs.word}} ${{inputs.more}}", "cat ${{inputs.more}}"), "p"
+    )
+    assert mlctl("job", "stream", "-n", "p").code == 0
+    assert downloaded(mlctl, "p", "--output-name", "last") == {"named-outputs/last/b.txt": "3"}
+
+
 def test_a_job_that_is_refused_runs_no_code(mlctl: Run, here: Path) -> None:
     file = write((COMMAND % f"touch {here}/ran").replace("azureml:cpu", "azureml:other"))
     assert mlctl("job", "create", "-f", file, "--run-code").code != 0

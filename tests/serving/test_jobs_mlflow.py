@@ -113,6 +113,17 @@ def test_a_sweep_names_its_best_trial_whose_artifacts_are_found(mlctl: Run, here
     assert downloaded(mlctl, "taker")["artifacts/user_logs/std_log.txt"] == "9\n"
 
 
+def test_the_run_of_a_job_has_the_two_ids_that_clients_before_mlflow_3_read(
+    mlctl: Run, here: Path
+) -> None:
+    create(
+        mlctl, COMMAND % 'cat "${MLFLOW_TRACKING_URI#file://}/0/$MLFLOW_RUN_ID/meta.yaml"', "old"
+    )
+    mlctl("job", "stream", "-n", "old")
+    lines = downloaded(mlctl, "old")["artifacts/user_logs/std_log.txt"].splitlines()
+    assert {"run_id: 'old'", "run_uuid: 'old'"} <= set(lines)
+
+
 def test_code_that_names_an_experiment_has_no_run_of_another_one(mlctl: Run, here: Path) -> None:
     Path("src/named.py").write_text("# mlflow.set_experiment('mine')\n")
     create(mlctl, COMMAND % "echo ${MLFLOW_RUN_ID:-none}", "named")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -67,7 +69,7 @@ def test_a_script_that_cannot_be_loaded_says_its_line(
     done = mlctl("online-endpoint", "invoke", *NAME, "-r", deployed, "--run-code")
     assert "score.py" in done.err
     assert "line 1" in done.err
-    assert "--python names the interpreter" in done.err
+    assert "use --python with an interpreter" in done.err
 
 
 def test_a_python_that_is_not_there_is_refused(mlctl: Run, deployed: str) -> None:
@@ -96,6 +98,16 @@ def test_requests_beyond_what_may_wait_are_refused_and_slow_ones_time_out(
     with ThreadPoolExecutor(4) as threads:
         answers = list(threads.map(server.answer, ['{"data": "slow"}'] * 4))
     assert sorted(answer.status for answer in answers) == [408, 408, 429, 429]
+
+
+def test_a_process_that_has_ended_is_started_again_for_the_next_request(
+    server: OnlineServer,
+) -> None:
+    first = server._workers[0]._process.popen
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    assert server.answer('{"data": [2]}').body == "[6]"
+    assert len(server._workers) == 1
 
 
 def test_nothing_is_left_of_a_server_that_has_ended(server: OnlineServer) -> None:

@@ -23,7 +23,7 @@ def test_aliases_of_a_long_text_count_by_its_characters(inside: str) -> None:
     long = "z" * (most // 10)
     lines = "".join(f"k{number}: {inside}\n" for number in range(12))
     _, found = findings(f"long: &a {long}\n{lines}")
-    assert found == [f"MLC008: the aliases make more than {most} characters"]
+    assert found == [f"MLC008: aliases expand this document to more than {most} characters"]
 
 
 def test_aliases_of_a_mapping_count_what_is_in_it() -> None:
@@ -49,12 +49,12 @@ def test_characters_that_json_escapes_as_pairs_are_whole() -> None:
 
 def test_half_a_pair_is_a_finding_at_its_place() -> None:
     _, found = findings('a: ok\nb: "\\ud83d"\n')
-    assert found == ["MLC012: half of a surrogate pair is no character"]
+    assert found == ["MLC012: half of a surrogate pair is not a character"]
 
 
 def test_a_byte_order_mark_where_two_files_were_joined_is_a_finding() -> None:
     _, found = findings("\ufeffa: 1\n---\n\ufeffb: 2\n")
-    assert found == ["MLC001: a byte order mark stands inside the text"]
+    assert found == ["MLC001: a byte order mark is inside the text"]
 
 
 def test_a_byte_order_mark_inside_a_text_is_a_character() -> None:

@@ -224,7 +224,7 @@ def test_a_text_that_is_just_small_enough_is_read() -> None:
     [
         ("missing.yml", "no such file"),
         ("deep", "is a directory"),
-        ("a\0b", "no file has such a name"),
+        ("a\0b", "it is not a valid file name"),
     ],
 )
 def test_what_cannot_be_read_says_why(folder: Path, path: str, words: str) -> None:
@@ -309,7 +309,7 @@ def test_links_to_what_a_folder_is_in_and_to_the_kernel_are_not_followed(
 
 def test_a_folder_without_end_is_a_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlctl.source.files.MAX_ENTRIES", 2)
-    assert "`.` holds more than 2 files and folders" in found(["."])[1]
+    assert "`.` has more than 2 files and folders" in found(["."])[1]
 
 
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 import mlctl
+from mlctl.backends.ports.backend import Backend
 from mlctl.config.loader import LoadedConfig
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
+from mlctl.kinds import Address
 from mlctl.project.file import Project
 from mlctl.project.load import loader, policies_of
 from mlctl.workflow.model import (
@@ -22,6 +25,7 @@ from mlctl.workflow.model import (
     UnreadableFolder,
 )
 from mlctl.workflow.planning import plan_files
+from tests.builders import bodies
 from tests.builders.shell import cluster
 
 TODAY = date(2026, 1, 1)
@@ -48,9 +52,11 @@ class Planner:
             show=self.shown.append,
         )
 
-    def plan(self, path: Path, options: PlanOptions = PlanOptions()) -> list[str]:
-        with mlctl.open_workspace() as workspace:
-            planned = plan_files([str(path)], workspace, self.context, Report(), options)
+    def plan(
+        self, path: Path, options: PlanOptions = PlanOptions(), workspace: Backend | None = None
+    ) -> list[str]:
+        with nullcontext(workspace) if workspace else mlctl.open_workspace() as backend:
+            planned = plan_files([str(path)], backend, self.context, Report(), options)
         return [f"{change.action.name} {change.address}" for change in planned.plan.pending]
 
 
@@ -67,7 +73,7 @@ def test_what_was_loaded_is_shown_before_the_workspace_is_read(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("options", "option", "why"),
     [
-        (PlanOptions(prune=True), "prune", "name it in mlctl.yml"),
+        (PlanOptions(prune=True), "prune", "set `project: NAME` in mlctl.yml"),
         (PlanOptions(targets=["compute/cpu-2"]), "target", "is not declared in these files"),
         (PlanOptions(targets=["cpu"]), "target", "cpu"),
         (
@@ -78,7 +84,7 @@ def test_what_was_loaded_is_shown_before_the_workspace_is_read(tmp_path: Path) -
         (
             PlanOptions(strategy=Strategy.BLUE_GREEN, targets=["compute/cpu"]),
             "replace_strategy",
-            "targets are a part",
+            "targets are only part",
         ),
     ],
 )
@@ -93,7 +99,12 @@ def test_an_option_that_cannot_be_met_is_named(
 def test_a_folder_that_cannot_be_read_whole_is_not_pruned(tmp_path: Path) -> None:
     (tmp_path / "mlctl.yml").write_text("project: scoring\n")
     (tmp_path / "broken.yml").write_text("a: [\n")
-    project = mlctl.read_project(tmp_path)
-    with pytest.raises(UnreadableFolder, match="may declare what would be pruned") as refused:
-        Planner(project).plan(cluster(tmp_path / "cpu.yml"), PlanOptions(prune=True))
+    planner = Planner(mlctl.read_project(tmp_path))
+    path = cluster(tmp_path / "cpu.yml")
+    assert planner.plan(path, PlanOptions(prune=True)) == ["CREATE compute/cpu"]
+    with mlctl.open_workspace() as workspace:
+        owned = bodies.cluster(tags={"mlctl.project": "scoring"})
+        workspace.put(Address("compute", "old"), owned).wait()
+        with pytest.raises(UnreadableFolder, match="may declare what would be pruned") as refused:
+            planner.plan(path, PlanOptions(prune=True), workspace)
     assert refused.value.report.failed

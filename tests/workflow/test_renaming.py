@@ -403,7 +403,7 @@ def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
     planned = mlctl("plan", "infra", *FLAG)
     assert '-name: "cpu"   # ours\n+name: "cpu-v2"   # ours\n' in planned.out
     assert "-compute: azureml:cpu  # small\n+compute: azureml:cpu-v2  # small\n" in planned.out
-    assert "compute/cpu-v2 takes its place; it goes last" in planned.out
+    assert "compute/cpu-v2 replaces it; it is deleted last" in planned.out
     assert "Plan: 1 to add, 1 to change, 1 to destroy." in planned.out
     assert "The files are as they were" in planned.err
     assert (infra / "cpu.yml").read_text() == before
@@ -503,7 +503,7 @@ def test_what_is_protected_is_not_replaced_so_either(
     before = resized(infra).read_text()
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert (done.code, "MLC412" in done.out) == (5, True)
-    assert "mlctl.yml:2 still says compute/cpu, and is left as it is" in done.err
+    assert "mlctl.yml:2 still mentions compute/cpu, and is unchanged" in done.err
     assert (infra / "cpu.yml").read_text() == before
 
 
@@ -515,7 +515,7 @@ def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Snapshots) 
     assert mlctl("plan", "infra").code == 0
     done = mlctl("plan", "infra", *FLAG)
     assert (done.code, "MLC405" in done.out) == (1, True)
-    assert "eastus allows 1 computes; 1 are taken and this plan asks for 1 more" in done.out
+    assert "eastus allows 1 computes; 1 are in use, and this plan needs 1 more" in done.out
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Snapshots) 
         (("plan", "--out", "x.json", *FLAG), "add --write, and commit the files"),
         (("plan", "--write"), "--replace-strategy blue-green chooses"),
         (("plan", "--destroy", *FLAG), "destroy deletes what they declare"),
-        (("plan", "--target", "compute/cpu", *FLAG), "targets are a part of what they declare"),
+        (("plan", "--target", "compute/cpu", *FLAG), "targets are only part of what they declare"),
         (("apply", "--env", "a,b", *FLAG), "one environment at a time"),
     ],
 )
@@ -572,7 +572,7 @@ def test_overlays_of_all_environments_follow(mlctl: Run, tmp_path: Path, here: S
     infra = project(mlctl, tmp_path, project=False)
     done = mlctl("apply", "infra", *mlctl_dev, *FLAG, "--yes")
     assert done.code == 0, done.err
-    assert "these are the files of prod, too" in done.err
+    assert "other environments use these files and get the new names, too: prod" in done.err
     assert (tmp_path / "prod.yml").read_text() == prod.replace("cpu:", "cpu-v2:").replace(
         '"cpu"', '"cpu-v2"'
     )
@@ -618,7 +618,7 @@ def test_a_deployment_that_takes_its_cluster_from_a_variable_follows(
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert done.code == 0, done.err
     assert "compute: ${{ var.cluster }}-v2  # small" in (infra / "blue.yml").read_text()
-    assert "mlctl.yml:1 still says compute/cpu, and is left as it is" in done.err
+    assert "mlctl.yml:1 still mentions compute/cpu, and is unchanged" in done.err
 
 
 def test_other_files_that_name_the_old_one_are_said(
@@ -629,7 +629,7 @@ def test_other_files_that_name_the_old_one_are_said(
     (infra / "job.yml").write_text(f"{job}environment: azureml:e@latest\n")
     resized(infra)
     done = mlctl("plan", "infra", *FLAG)
-    assert "infra/job.yml:3 still says compute/cpu, and is left as it is" in done.err
+    assert "infra/job.yml:3 still mentions compute/cpu, and is unchanged" in done.err
 
 
 def test_files_that_change_meanwhile_are_not_overwritten(
@@ -762,4 +762,4 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(
     before = file.read_text()
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert (done.code, file.read_text()) == (1, before)
-    assert "infra/cpu.yml is not written: a link leads out of the folder" in done.err
+    assert "infra/cpu.yml cannot be written: a link leads out of the folder" in done.err

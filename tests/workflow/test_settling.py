@@ -26,7 +26,7 @@ def test_what_is_in_motion_is_waited_for_and_named(tmp_path: Path) -> None:
         going = workspace.read([CPU])
         assert wait_until_settled(workspace, going, timeout=3600, note=notes.append)
         assert workspace.read([CPU]) == {}
-    assert notes == ["compute/cpu is deleting: waiting until that has ended..."]
+    assert notes == ["compute/cpu is deleting: waiting for it to end..."]
 
 
 def test_who_waits_too_long_is_told_for_what(tmp_path: Path) -> None:

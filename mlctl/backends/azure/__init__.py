@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from mlctl.backends.azure.arm import ArmClient, fetch
 from mlctl.backends.azure.backend import AzureBackend
-from mlctl.backends.azure.clouds import Cloud, choose_cloud
-from mlctl.backends.azure.credentials import auth_method, credential
+from mlctl.backends.azure.clouds import Cloud, auth_method, choose_cloud, credential
 from mlctl.backends.azure.retry import Clock
 from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.kinds.address import Scope
@@ -26,20 +25,13 @@ def connect(
     """A workspace of the cloud that the options or the environment name.
 
     No request is sent, except to look up the id of a subscription that is given by its name.
-
-    Raises:
-        ServiceError: there is no such cloud, or no such way to log in.
     """
     arm, cloud = manager(environment, options)
     return AzureBackend(arm, identified(scope, arm), cloud)
 
 
 def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple[ArmClient, Cloud]:
-    """A client of the resource manager of the cloud that the options or the environment name.
-
-    Raises:
-        ServiceError: there is no such cloud, or no such way to log in.
-    """
+    """A client of the resource manager of the cloud that the options or the environment name."""
     method = auth_method(options.auth)
     cloud = choose_cloud(options.cloud, environment, fetch)
     token_credential = credential(method, cloud, environment.get("AZURE_CLIENT_ID"))

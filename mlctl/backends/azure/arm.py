@@ -92,12 +92,7 @@ class ArmClient:
             return None
 
     def pages(self, path: str, version: str = VERSION, **query: str) -> Iterator[dict[str, Data]]:
-        """The objects of a list, page after page.
-
-        Raises:
-            NotFound: there is no such list.
-            ServiceError: a page is none, or leads back to one before it.
-        """
+        """The objects of a list, page after page."""
         return self.pages_after(self.get(path, version, **query), path=path)
 
     def pages_after(
@@ -139,11 +134,7 @@ class ArmClient:
         version: str = VERSION,
         **query: str,
     ) -> AzureOperation:
-        """Start a write; of a resource that has an `etag`, only while it is that one.
-
-        Raises:
-            ServiceError: refused at once (412: the etag is another one).
-        """
+        """Start a write; of a resource that has an `etag`, only while it is that one."""
         deadline = self.clock.deadline()
         with errors.sdk_errors_decoded():
             answer = self._run(
@@ -176,11 +167,7 @@ class ArmClient:
     def look(
         self, path: str, version: str, query: Mapping[str, str] | None = None
     ) -> tuple[int, Mapping[str, str], Data]:
-        """Status, headers and JSON (None: no JSON) of an answer to a GET, refusals included.
-
-        Raises:
-            ServiceError: there is no answer, or none that can be read.
-        """
+        """Status, headers and JSON (None: no JSON) of an answer to a GET, refusals included."""
         with errors.sdk_errors_decoded():
             answer = self._run(
                 "GET", path, version, query or {}, None, deadline=self.clock.deadline()
@@ -272,11 +259,7 @@ class AzureOperation:
 
 
 def fetch(url: str) -> Data:
-    """The JSON of a URL that needs no token.
-
-    Raises:
-        ServiceError: it cannot be read.
-    """
+    """The JSON of a URL that needs no token."""
     uses_tls(url)
     with open_public(Clock()) as fetch_next:
         return fetch_next(url)

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mlctl import catalog, pointer
-from mlctl.backends.azure import activity, capacity, report, sdk
+from mlctl.backends.azure import capacity, monitor, report, sdk
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces
 from mlctl.backends.azure.clouds import Cloud
@@ -30,15 +30,13 @@ from mlctl.backends.azure.reads import (
     run_concurrently,
     workspace_path,
 )
-from mlctl.backends.azure.registries import AzureRegistry
-from mlctl.backends.azure.registry_writes import RegistryWriter
+from mlctl.backends.azure.registries import AzureRegistry, RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
-from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
-from mlctl.backends.ports.metrics import Series
+from mlctl.backends.ports.monitor import Activity, Series
 from mlctl.catalog import Size
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
@@ -49,14 +47,17 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.backends.azure.folders import BlobFolders
-    from mlctl.backends.azure.journals import BlobJournals
+    from mlctl.backends.azure.datastore import BlobFolders
+    from mlctl.backends.azure.leases import BlobJournals
 
 _TRIGGER_VERSION = "2024-01-01-preview"  # the only one that has it
 
 
 class AzureBackend:
-    """A workspace of Azure Machine Learning, through the resource manager's REST API."""
+    """A workspace of Azure Machine Learning, through the resource manager's REST API.
+
+    Methods without a word of their own do what their port says.
+    """
 
     name = "azure"
 
@@ -77,11 +78,7 @@ class AzureBackend:
     @property
     @answers_decoded()
     def location(self) -> str:
-        """The workspace's region, in ARM's spelling; read once.
-
-        Raises:
-            NotFound: there is no such workspace.
-        """
+        """In ARM's spelling; read once."""
         if self._location is None:
             with self._asking:
                 if self._location is None:
@@ -92,15 +89,11 @@ class AzureBackend:
 
     @answers_decoded()
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
-        """The resources that exist, by the address as asked.
-
-        Raises:
-            NotFound: there is no such workspace.
-        """
+        """Fails without the workspace: all would seem absent."""
         if not addresses:
             return {}
         _refuse_retired({address.kind for address in addresses})
-        _ = self.location  # fails without the workspace: all would seem absent
+        _ = self.location
         answers = run_concurrently(self._reader.questions(addresses))
         live_by_address = {address: live for answer in answers for address, live in answer.items()}
         self._writer.remember(live_by_address)
@@ -108,40 +101,24 @@ class AzureBackend:
 
     @answers_decoded()
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by name, oldest version first.
-
-        Raises:
-            NotFound: the parent does not exist.
-        """
         _refuse_retired([kind])
         return self._reader.every(kind, parent)
 
     @answers_decoded()
     def list_all(self, kinds: Iterable[str]) -> builtins.list[Live]:
-        """All of these kinds but those of services that are retired; parents are listed once."""
+        """Parents are listed once."""
         return self._reader.all_of([kind for kind in kinds if not ALL[kind].retired_service])
 
     @answers_decoded()
     def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
-        """Create or overwrite.
-
-        What differs from what was read last in nothing but what a PATCH may name is patched where
-        a PUT would lose something (`Kind.patched`).
-
-        Raises:
-            ServiceError: refused at once.
-        """
+        """A change that a PATCH may name is patched if a PUT would lose something."""
         _refuse_retired([address.kind])
         self._check_lease()
         return self._writer.put(address, body, lambda: self.location)
 
     @answers_decoded()
     def delete(self, address: Address) -> DeleteOperation:
-        """Delete, with all that is beneath; of a cluster the nodes too (never `Detach`).
-
-        Raises:
-            NotFound: there is nothing to delete.
-        """
+        """Of a cluster the nodes are deleted, too: never `Detach`."""
         _refuse_retired([address.kind])
         self._check_lease()
         return self._writer.delete(address)
@@ -151,12 +128,10 @@ class AzureBackend:
         self.arm.clock.pause(seconds)
 
     def close(self) -> None:
-        """Close the connections."""
         self.arm.close()
 
     @property
     def jobs(self) -> AzureJobs:
-        """The jobs of the workspace."""
         return AzureJobs(self.arm, self.scope, self.cloud)
 
     @answers_decoded()
@@ -165,45 +140,31 @@ class AzureBackend:
         location: str,
         families: Collection[str] = (),
     ) -> builtins.list[Usage]:
-        """Cores and clusters in use in a region, and their limits; all that Azure has."""
+        """All that Azure has: of cores, and of clusters."""
         return capacity.usage(self.arm, self.scope, location, families)
 
     def registry(self, name: str) -> AzureRegistry:
-        """The registry of that name."""
         return AzureRegistry(self.arm, self.cloud, name)
 
     def writing_registry(self, name: str) -> RegistryWriter:
-        """A backend whose assets are those of a registry."""
         return RegistryWriter(self.arm, self.cloud, name)
 
     @answers_decoded()
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
-        """Make a registry, or change one; return when that is done.
-
-        Raises:
-            ServiceError: refused, or failed.
-        """
+        """Return when that is done."""
         sent = {**body, "location": location, "identity": {"type": "SystemAssigned"}}
         self.arm.begin("PUT", self._registry_path(name), sent).wait()
 
     @answers_decoded()
     def delete_registry(self, name: str) -> None:
-        """Delete a registry with all that is in it; return when it is gone.
-
-        Raises:
-            NotFound: there is none of that name in the resource group.
-        """
+        """Return when it is gone."""
         at = self._registry_path(name)
         self.arm.get(at)
         DeleteOperation(self.arm, at, self.arm.begin("DELETE", at)).wait()
 
     @answers_decoded()
     def share(self, address: Address, registry: str, target: Address) -> None:
-        """Copy a version of an asset of the workspace to a registry; return when that is done.
-
-        Raises:
-            ServiceError: the registry has the version already; there is none of the name.
-        """
+        """Return when that is done."""
         workspace = self.workspace(self.scope.workspace)
         guid = pointer.get(workspace, ("properties", "workspaceId"))
         place = f"azureml://locations/{workspace['location']}/workspaces/{guid}"
@@ -213,11 +174,7 @@ class AzureBackend:
 
     @answers_decoded()
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
-        """Write the files of a version of a model below `NAME` in a folder, as azure-ai-ml does.
-
-        Raises:
-            ServiceError: there is no such version; refused; the folder cannot be written to.
-        """
+        """As azure-ai-ml does it."""
         silent = redirect_stdout(io.StringIO())
         with (
             sdk.quiet_client(
@@ -229,7 +186,6 @@ class AzureBackend:
 
     @answers_decoded()
     def registries(self) -> builtins.list[dict[str, Data]]:
-        """The ARM bodies of the registries of the resource group."""
         return list(self.arm.pages(self._registry_path()))
 
     def _registry_path(self, *name: str) -> str:
@@ -238,38 +194,27 @@ class AzureBackend:
         return path_of(*group, "providers", PROVIDER, "registries", *name)
 
     def quota_refuses(self) -> QuotaRefusal:
-        """What of a cluster must fit the quotas of cores: as was recorded."""
+        """As was recorded."""
         return QuotaRefusal.MIN
 
     @answers_decoded()
     def sizes(self, location: str) -> builtins.list[Size]:
-        """The VM sizes that a region offers."""
         return capacity.sizes(self.arm, self.scope, location)
 
     @answers_decoded()
     def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
-        """Which other workspaces that the caller may see have names in their regions."""
+        """By the other workspaces that the caller may see."""
         owners = [(at, self._neighbours.owner(at, region)) for at, region in regions.items()]
         return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
 
     @answers_decoded()
     def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:
-        """The nodes of a cluster.
-
-        Raises:
-            NotFound: there is no such cluster.
-        """
         answer = self.arm.post(resource_path(cluster, self.scope) + "/listNodes", None)
         pages = self.arm.pages_after(answer, "nodes")
         return [_node(node) for node in pages]
 
     @answers_decoded()
     def power(self, instance: Address, action: str) -> AzureOperation:
-        """Begin to start, stop or restart a compute instance.
-
-        Raises:
-            ServiceError: there is none, or refused.
-        """
         return self.arm.begin("POST", f"{resource_path(instance, self.scope)}/{action}")
 
     @answers_decoded()
@@ -281,94 +226,64 @@ class AzureBackend:
         interval: float | None = None,
         span: float | None = None,
     ) -> builtins.list[Series]:
-        """Metrics of a cluster from Azure Monitor: of the last hour, unless a span is given.
-
-        Raises:
-            NotFound: there is no such workspace.
-            ServiceError: there is no such metric, or the interval is none that Monitor knows.
-        """
-        from mlctl.backends.azure import metrics
-
-        return metrics.of_cluster(
+        """Of the last hour, unless a span is given."""
+        return monitor.of_cluster(
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
 
     @answers_decoded()
     def activity(self, address: Address) -> builtins.list[Activity]:
-        """The writes and deletes of a resource in the last 89 days, newest first.
-
-        Raises:
-            ServiceError: the caller may not read the activity log.
-        """
-        return activity.of_resource(self.arm, self.scope, address)
+        """Of the last 89 days, newest first."""
+        return monitor.of_resource(self.arm, self.scope, address)
 
     @answers_decoded()
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """The last write or delete of each of these in the last 89 days.
-
-        Raises:
-            ServiceError: the caller may not read the activity log.
-        """
-        return activity.last_writes(self.arm, self.scope, addresses)
+        """Of the last 89 days."""
+        return monitor.last_writes(self.arm, self.scope, addresses)
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
-        """Check everything between the caller and the workspace."""
         return HealthChecker(self.arm, self.scope, now).checks()
 
     @answers_decoded()
     def workspace(self, name: str) -> dict[str, Data]:
-        """The ARM body of a workspace of the resource group.
-
-        Raises:
-            NotFound: there is none of that name.
-        """
         return self.arm.get(workspace_path(replace(self.scope, workspace=name)))
 
     @answers_decoded()
     def workspaces(self) -> builtins.list[dict[str, Data]]:
-        """The workspaces of the subscription that the caller may see."""
         names = ("subscriptions", self.scope.subscription, "providers", PROVIDER, "workspaces")
         return list(self.arm.pages(path_of(*names)))
 
     def report(self) -> Iterator[dict[str, Data]]:
-        """What the service answers to a few reads, without values."""
         with answers_decoded():
             yield from report.report(self.arm, self.scope, self.location)
 
     @answers_decoded()
     def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
-        """The answer of an endpoint's scoring URI.
-
-        Raises:
-            ServiceError: there is no such endpoint or deployment, or it refuses or fails.
-        """
         from mlctl.backends.azure import scoring
 
         return scoring.score(self.arm, self.scope, self.cloud, endpoint, deployment, request)
 
     @answers_decoded()
     def credentials(self, endpoint: Address) -> Mapping[str, Data]:
-        """The keys of an endpoint, or a token for it."""
         from mlctl.backends.azure import scoring
 
         return scoring.credentials(self.arm, self.scope, self.cloud, endpoint)
 
     @answers_decoded()
     def regenerate_key(self, endpoint: Address, key_type: str) -> AzureOperation:
-        """Begin to replace a key of an endpoint: 202 with a Location alone, as recorded."""
+        """202 with a Location alone, as recorded."""
         at = f"{resource_path(endpoint, self.scope)}/regenerateKeys"
         return self.arm.begin("POST", at, {"keyType": key_type})
 
     @answers_decoded()
     def logs(self, deployment: Address, lines: int, container: str) -> str:
-        """The last lines of the logs of a deployment's container."""
         from mlctl.backends.azure import scoring
 
         return scoring.logs(self.arm, self.scope, deployment, lines, container)
 
     @answers_decoded()
     def trigger(self, schedule: Address) -> str:
-        """Start a job of a schedule now; the job's name. As azure-ai-ml 1.35.2 asks for it."""
+        """As azure-ai-ml 1.35.2 asks for it."""
         body = {"scheduleTime": datetime.now(UTC).isoformat()}
         at = resource_path(schedule, self.scope) + "/trigger"
         answer, _ = self.arm.send("POST", at, _TRIGGER_VERSION, body=body)
@@ -376,42 +291,36 @@ class AzureBackend:
 
     @answers_decoded()
     def find_code(self, sha256: str) -> Address | None:
-        """A code asset with this content hash, whoever uploaded it."""
+        """Whoever uploaded it."""
         return self._uploader.find_code(sha256)
 
     @answers_decoded()
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:
-        """Upload local files; the body that names what was uploaded.
-
-        Raises:
-            ServiceError: refused, or the files have changed since the plan was made.
-        """
         self._check_lease()
         return self._uploader.upload(address, body, upload)
 
     @property
     def leases(self) -> BlobLeases:
-        """The leases of the workspace, in its own storage."""
+        """In the workspace's own storage."""
         return self._leases
 
     @property
     def journals(self) -> BlobJournals:
-        """The journals of the workspace, beside its leases."""
-        from mlctl.backends.azure.journals import BlobJournals
+        """Beside the leases."""
+        from mlctl.backends.azure.leases import BlobJournals
 
         return BlobJournals(self._leases, self._lease)
 
     @property
     def folders(self) -> BlobFolders:
-        """Folders of files for jobs, in the workspace's own storage."""
-        from mlctl.backends.azure.folders import BlobFolders
+        """In the workspace's own storage."""
+        from mlctl.backends.azure.datastore import BlobFolders
 
         return BlobFolders(self, self._check_lease)
 
     def under(self, lease: Lease) -> AzureBackend:
-        """The backend as it writes under a lease, on the same connections."""
         fenced = copy.copy(self)
         fenced._lease = lease  # noqa: SLF001  # our own
         return fenced
@@ -433,11 +342,7 @@ def _node(body: Mapping[str, Data]) -> ComputeNode:
 
 
 def _refuse_retired(kinds: Iterable[str]) -> None:
-    """Refuse kinds of a service that Azure has retired (only `local` simulates them).
-
-    Raises:
-        Permanent: one of the kinds is such a kind.
-    """
+    """Refuse kinds of a service that Azure has retired (only `local` simulates them)."""
     for name in kinds:
         kind = kind_of(Address(name, ""))
         if kind.retired_service:

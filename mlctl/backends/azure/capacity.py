@@ -103,13 +103,15 @@ class OtherWorkspaces:
             path = path_of(
                 "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
             )
-            others = [workspace for workspace in self._quietly(path) if self._is_other(workspace)]
-            self._workspaces = others[:_MOST_WORKSPACES]
+            workspaces = [
+                workspace for workspace in self._quietly(path) if self._is_other(workspace)
+            ]
+            self._workspaces = workspaces[:_MOST_WORKSPACES]
         queries = [
             partial(self._named, workspace, kind, location) for workspace in self._workspaces
         ]
         return (
-            {name: who for names in run_concurrently(queries) for name, who in names}
+            {name: owner for names in run_concurrently(queries) for name, owner in names}
             if queries
             else {}
         )

@@ -1,15 +1,27 @@
-"""The datastore that the service makes with every workspace: a container of its own for blobs."""
+"""The datastore that the service makes with every workspace, and folders of blobs in any.
+
+Its own datastore is a container for blobs; jobs can name folders of blobs in all of them.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from mlctl import pointer
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.errors import sdk_errors_decoded
 from mlctl.backends.azure.reads import workspace_path
-from mlctl.kinds.address import Scope
+from mlctl.backends.ports.folders import Folders
+from mlctl.files import open_regular
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.datastore_uri import canonical
+from mlctl.service_errors import NotFound, Permanent
 
 NAME = "workspaceblobstore"  # the first default; it can be neither renamed nor deleted
 
@@ -42,11 +54,7 @@ class Datastore:
         return f"{self.account}/{self._properties['containerName']}"
 
     def container(self) -> Any:
-        """A client of the container, with the secret that the workspace has for it.
-
-        Raises:
-            ServiceError: the caller may not know the secret.
-        """
+        """A client of the container, with the secret that the workspace has for it."""
         return container(self.url, self._secret(), self._arm)
 
     def own_container(self) -> Any:
@@ -68,3 +76,75 @@ def container(url: str, secret: Any, arm: ArmClient) -> Any:
 
     options: dict[str, Any] = {"transport": arm.transport, "retry_total": 0}
     return ContainerClient.from_container_url(url, secret, **options)
+
+
+_URI = re.compile(r"azureml://datastores/([^/]+)/paths/(.*)", re.DOTALL)
+_ASSET = re.compile(r"azureml:([^/@:]+)(?:@latest|:([^/:@]+))?")
+_AT_ONCE = 8  # files that are sent, or removed, at the same time
+
+
+class BlobFolders(Folders):
+    """The folders of one workspace: each method as its port says."""
+
+    def __init__(self, backend: Any, check: Callable[[], None]) -> None:
+        """`backend` is the AzureBackend; `check` raises where nothing may be written any more."""
+        self._backend = backend
+        self._check = check
+
+    def locate(self, text: str) -> str:
+        match = _ASSET.fullmatch(text)
+        if match is None:
+            return text
+        address = Address("data", match[1], None, match[2])
+        live = self._backend.read([address]).get(address)
+        if live is None:
+            raise NotFound("NoSuchData", f"there is no data asset `{text}`", status=404)
+        if pointer.get(live.body, ("properties", "dataType")) != "uri_folder":
+            raise Permanent("NoFolder", f"the data asset `{text}` is no uri_folder")
+        return str(pointer.get(live.body, ("properties", "dataUri")))
+
+    def files(self, uri: str) -> dict[str, int]:
+        match = _URI.fullmatch(canonical(uri, self._backend.scope))
+        if match is None:
+            why = f"`{uri}` is in none of this workspace's datastores"
+            raise Permanent("NotListed", f"{why}, so that mlctl cannot list its files")
+        prefix = f"{match[2].strip('/')}/".lstrip("/")
+        with sdk_errors_decoded():
+            sizes = {
+                str(blob.name).removeprefix(prefix): int(blob.size)
+                for blob in self._container(match[1]).list_blobs(name_starts_with=prefix)
+                if (blob.metadata or {}).get("hdi_isfolder") != "true"  # of hierarchical storage
+            }
+        return dict(sorted(sizes.items()))
+
+    def write(self, folder: str, files: Mapping[str, Path]) -> None:
+        self._check()
+        container = self._container(NAME)
+
+        def send(name: str) -> None:
+            with open_regular(files[name]) as stream:
+                container.upload_blob(f"{folder}/{name}", stream, overwrite=True)
+
+        with sdk_errors_decoded(), ThreadPoolExecutor(_AT_ONCE, "upload") as pool:
+            list(pool.map(send, files))
+
+    def remove(self, folder: str) -> None:
+        self._check()
+        container = self._container(NAME)
+
+        def drop(name: str) -> None:
+            from azure.core.exceptions import ResourceNotFoundError
+
+            try:
+                container.delete_blob(name)
+            except ResourceNotFoundError:
+                return
+
+        with sdk_errors_decoded(), ThreadPoolExecutor(_AT_ONCE, "remove") as pool:
+            blobs = container.list_blobs(name_starts_with=f"{folder}/")
+            list(pool.map(drop, [str(blob.name) for blob in blobs]))
+
+    def _container(self, name: str) -> Any:
+        """A client of the container of a datastore; its secret is good for an hour."""
+        store = Datastore(self._backend.arm, self._backend.scope, self._backend.cloud, name)
+        return store.container()

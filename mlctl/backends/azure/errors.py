@@ -25,9 +25,8 @@ from azure.core.exceptions import (
     ServiceResponseError,
 )
 
-from mlctl.backends.azure import error_bodies
 from mlctl.masking import mask
-from mlctl.pointer import Data, check_depth
+from mlctl.pointer import Data, check_depth, get
 from mlctl.service_errors import (
     CONFLICT,
     THROTTLED,
@@ -77,10 +76,10 @@ def error_of(response: Any) -> ServiceError:
     status = int(response.status_code)
     code = str(body.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}")
     message = body.get("message") or _page(_text(response)) or response.reason or "no reason"
-    sentence, wrong = error_bodies.property_errors(str(message))
+    sentence, wrong = property_errors(str(message))
     options: dict[str, Any] = {
         "target": str(body["target"]) if body.get("target") else None,
-        "details": tuple(redact(detail) for detail in error_bodies.details(body)),
+        "details": tuple(redact(detail) for detail in details(body)),
         "request_id": _request_id(response.headers),
     }
     service_error: ServiceError
@@ -93,7 +92,7 @@ def error_of(response: Any) -> ServiceError:
         )
     else:
         service_error = from_status(code, redact(sentence), status, **options)
-    service_error.inner = tuple(error_bodies.inner_codes(body))
+    service_error.inner = tuple(inner_codes(body))
     service_error.properties = tuple(
         PropertyError(redact(wrong_property.name), redact(wrong_property.message))
         for wrong_property in wrong
@@ -242,7 +241,7 @@ def _error_object(response: Any) -> Mapping[str, Data]:
 
 def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
     """What a resource's `provisioningErrors` say, or else its state."""
-    for detail in error_bodies.objects_of(properties.get("provisioningErrors")):
+    for detail in objects_of(properties.get("provisioningErrors")):
         inner = detail.get("error")
         if isinstance(inner, dict):
             return inner
@@ -314,3 +313,47 @@ def _until(text: str, date: str | None) -> float | None:
         return max(0.0, (then - now).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def objects_of(value: Data) -> list[Mapping[str, Data]]:
+    """The objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def details(error: Mapping[str, Data]) -> Iterator[str]:
+    """The further messages of an error, with their codes."""
+    for detail in objects_of(error.get("details")):
+        if detail.get("message") or detail.get("code"):
+            code, message = detail.get("code"), str(detail.get("message") or "")
+            yield f"({code}) {message}" if code else message
+            yield from details(detail)
+
+
+def inner_codes(error: Mapping[str, Data]) -> Iterator[str]:
+    """The codes of an error's InnerError, the outermost first.
+
+    Recorded: card component-container-get-404.
+    """
+    for info in objects_of(error.get("additionalInfo")):
+        at = get(info, ("info", "value")) if info.get("type") == "InnerError" else None
+        while isinstance(at, dict):
+            yield str(at.get("code"))
+            at = at.get("innerError")
+
+
+def property_errors(message: str) -> tuple[str, tuple[PropertyError, ...]]:
+    """A message without the JSON array in it, and what the array says of single properties.
+
+    Recorded: card batch-deployment-put-400-no-model.
+    """
+    head, bracket, _ = message.partition("\n[")
+    try:
+        rows, _ = json.JSONDecoder().raw_decode(message, len(head) + 1) if bracket else ([], 0)
+    except (ValueError, RecursionError):
+        rows = []
+    errors = tuple(
+        PropertyError(str(row["PropertyName"]), str(row["ErrorMessage"]))
+        for row in objects_of(rows)
+        if {"PropertyName", "ErrorMessage"} <= row.keys()
+    )
+    return (head.removesuffix("\nErrors:"), errors) if errors else (message, ())

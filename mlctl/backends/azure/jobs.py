@@ -13,17 +13,19 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from mlctl.backends.azure import errors, invocations, sdk
+from mlctl import catalog
+from mlctl.backends.azure import capacity, errors, invocations, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.job_bodies import created, job_of, newest, recent, run_of
 from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
-from mlctl.backends.azure.waiting import with_reasons
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
+from mlctl.catalog import limits
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.facts import is_low_priority
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
 from mlctl.workload import Workload
@@ -37,7 +39,7 @@ _LOOK = 10.0  # seconds between two looks at a job
 
 @dataclass(frozen=True, slots=True)
 class AzureJobs:
-    """The jobs of one workspace."""
+    """The jobs of one workspace: each method as its port says."""
 
     arm: ArmClient
     scope: Scope
@@ -45,7 +47,6 @@ class AzureJobs:
 
     @property
     def simulated(self) -> bool:
-        """Never: jobs run for real."""
         return False
 
     @answers_decoded()
@@ -57,12 +58,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """Call an endpoint by its scoring URI.
-
-        Raises:
-            NotFound: there is no such endpoint or deployment.
-            ServiceError: refused, or an input is a local file.
-        """
+        """Its scoring URI is called."""
         invocations.refuse_local(body)
         address = Address("batch-endpoint", endpoint)
         endpoint_body = self.arm.get(resource_path(address, self.scope))
@@ -81,12 +77,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - for the simulated cloud alone
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """Submit a job. With a pipeline goes a token for the data plane, as azure-ai-ml has it.
-
-        Raises:
-            NotFound: something that it names is not there.
-            ServiceError: refused.
-        """
+        """With a pipeline goes a token for the data plane, as azure-ai-ml has it."""
         chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
         request_body = {"properties": body["properties"]}
         version, headers = VERSION, {}
@@ -102,11 +93,6 @@ class AzureJobs:
 
     @answers_decoded()
     def show(self, name: str) -> Job:
-        """A job.
-
-        Raises:
-            NotFound: there is none of that name.
-        """
         return job_of(self.arm.get(self._at(name)))
 
     @answers_decoded()
@@ -118,11 +104,6 @@ class AzureJobs:
         view: JobListView = JobListView.ACTIVE,
         limit: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest `limit` first.
-
-        Raises:
-            NotFound: there is no such endpoint or deployment.
-        """
         if endpoint is None:
             at = workspace_path(self.scope) + "/jobs"
             return newest(self.arm.pages(at, listViewType=view.value), limit)
@@ -137,22 +118,14 @@ class AzureJobs:
 
     @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
-        """The jobs that have not ended; a list with the newest first is not read to its end.
-
-        Raises:
-            ServiceError: they cannot be read.
-        """
+        """A list with the newest first is not read to its end."""
         at = workspace_path(self.scope) + "/jobs"
         listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
     @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
-        """The steps of a pipeline or the trials of a sweep, as the run history has them.
-
-        Raises:
-            NotFound: there is no such job.
-        """
+        """As the run history has them."""
         base = self._base()
         url = f"{base.rstrip('/')}{self._run(name)}/children"
         runs = [
@@ -162,37 +135,20 @@ class AzureJobs:
 
     @answers_decoded()
     def set_archived(self, name: str, *, archived: bool) -> None:
-        """Archive a job, or restore it: a flag of its run, as azure-ai-ml 1.35.2 sets it.
-
-        Raises:
-            NotFound: there is none of that name.
-            ServiceError: refused.
-        """
+        """A flag of the run, as azure-ai-ml 1.35.2 sets it."""
         self._change_run(self.show(name), {"hidden": archived})
 
     @answers_decoded()
     def cancel(self, name: str) -> Job:
-        """Cancel a job.
-
-        Raises:
-            NotFound: there is none of that name.
-            ServiceError: it has ended already.
-        """
         job = self.show(name)
         if job.ended:
-            text = f"job {name} has ended already: it is {job.status}"
+            text = f"job {name} has already ended: it is {job.status}"
             raise Permanent("Conflict", text, status=CONFLICT)
         self.arm.begin("POST", self._at(name) + "/cancel").wait()
         return self.show(name)
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:  # noqa: ARG002
-        """Look at a job until it has ended, but no longer than `seconds`; its states are reported.
-
-        Where it has not begun by then, the last look says what it waits for.
-
-        Raises:
-            NotFound: there is no such job.
-        """
+        """The last look at a job that has not begun says what it waits for."""
         clock = self.arm.clock
         began, last_line = clock.now(), ""
         while True:
@@ -209,32 +165,18 @@ class AzureJobs:
 
     @answers_decoded()
     def stream(self, name: str) -> None:
-        """Print the job's logs until it has ended, as azure-ai-ml does.
-
-        Raises:
-            NotFound: there is no such job.
-            ServiceError: the job has failed; or the logs cannot be read.
-        """
+        """As azure-ai-ml does it."""
         self.show(name)
         with self._client(name) as client:
             client.jobs.stream(name)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """Not supported.
-
-        Raises:
-            ServiceError: always.
-        """
+        """Not supported: raises a ServiceError."""
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
     @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
-        """Download the outputs of a job to a folder, as azure-ai-ml does.
-
-        Raises:
-            NotFound: there is no such job, or output.
-            ServiceError: the job has not ended; or refused.
-        """
+        """As azure-ai-ml does it."""
         job = self.show(name)
         if not job.ended:
             text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"
@@ -296,3 +238,57 @@ def _no_output(name: str, output: str | None) -> NotFound:
 
 def _not_here(subject: str, instead: str) -> Permanent:
     return Permanent("NotSupported", f"mlctl cannot get {subject} from Azure yet: {instead}")
+
+
+_BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
+
+
+def with_reasons(arm: ArmClient, scope: Scope, job: Job) -> Job:
+    """The job with what it waits for; as it is where that is unknown."""
+    properties = job.body["properties"]
+    if job.status not in _BEFORE:
+        return job
+    try:
+        with errors.answers_decoded():
+            cluster = _cluster(arm, scope, properties)
+            reasons = "; ".join(_reasons(arm, scope, cluster)) if cluster else ""
+    except ServiceError:
+        return job
+    run = {"run": {"waits_for": reasons}} if reasons else {}
+    return Job(job.name, {**job.body, "properties": {**properties, **run}})
+
+
+def _cluster(arm: ArmClient, scope: Scope, job: Mapping[str, Data]) -> Mapping[str, Data] | None:
+    """The cluster of a job; a job of an endpoint has that of its deployment (recorded)."""
+    compute_id = job.get("computeId")
+    if not compute_id and job.get("deploymentName"):
+        owner = Address("batch-deployment", str(job["deploymentName"]), str(job["endpointName"]))
+        compute_id = get(arm.get(resource_path(owner, scope)), ("properties", "compute"))
+    name = str(compute_id or "").rpartition("/")[2]
+    return arm.get(resource_path(Address("compute", name), scope)) if name else None
+
+
+def _reasons(arm: ArmClient, scope: Scope, body: Mapping[str, Data]) -> Iterator[str]:
+    inner = get(body, ("properties", "properties")) or {}
+    current, sought = (
+        int(inner.get(f"{prefix}NodeCount") or 0) for prefix in ("current", "target")
+    )
+    if current >= sought > 0:
+        yield "nodes in use by other jobs of the cluster"
+        return
+    if inner.get("allocationState") == "Resizing" and not sought:
+        yield "a resource lock blocks the cluster: resizing (0 -> 0)"
+    else:
+        yield f"nodes: {current} of {sought} allocated"
+    for entry in errors.objects(inner.get("errors"), "errors"):
+        error = entry.get("error") or entry
+        yield errors.redact(f"({error.get('code')}) {error.get('message')}")
+    low = is_low_priority(inner.get("vmPriority"))
+    counted, noun = (
+        (limits.LOW_PRIORITY_QUOTA, "low-priority")
+        if low
+        else (limits.DEDICATED_QUOTA, "dedicated")
+    )
+    for quota in capacity.usage(arm, scope, catalog.region(body["location"])):
+        if quota.family == counted and quota.limit is not None and quota.used >= quota.limit:
+            yield f"quota: {quota.used} of {quota.limit} {noun} cores are used"

@@ -1,4 +1,4 @@
-"""Leases of projects as leases of blobs in the workspace's own container.
+"""Leases of projects as leases of blobs in the workspace's own container; journals beside them.
 
 The blob says who holds the lease, its metadata the fencing token, and Azure Storage who may write
 it. The resource manager knows nothing of either: whoever writes there renews the lease just before.
@@ -8,7 +8,7 @@ What is on its way by then cannot be called back.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from azure.core.exceptions import AzureError, HttpResponseError, ResourceNotFoun
 
 from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.azure.errors import sdk_errors_decoded
-from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost
+from mlctl.backends.ports.lease import LEASE_S, Holder, Journals, Lease, LeaseHeld, LeaseLost
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError, Transient
 
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 class BlobLeases:
-    """The leases of one workspace.
+    """The leases of one workspace: each method as its port says.
 
     `store` gives its datastore when it is first needed. `elapsed` counts seconds from any moment,
     also while the machine sleeps; `wall` gives Unix seconds.
@@ -59,41 +59,31 @@ class BlobLeases:
         self._until: dict[str, float] = {}  # by id: when a lease of ours is over, in `elapsed`
 
     def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
-        """Take the lease of a project.
-
-        Raises:
-            LeaseHeld: another has it.
-            ServiceError: the storage cannot be reached, or refuses.
-        """
         return self.ask(lambda container: self._acquire(container, project, holder, duration))
 
     def _acquire(self, container: Any, project: str, holder: Holder, duration: float) -> Lease:
         blob, begun, now = container.get_blob_client(_name(project)), self._elapsed(), self._wall()
-        taken = self._taken(blob, project, int(duration))
+        blob_lease = self._taken(blob, project, int(duration))
         try:
             metadata = blob.get_blob_properties(**TIMES).metadata or {}
             token = int(metadata.get(_TOKEN) or 0) + 1
-            lease = Lease(project, token, holder, now, now + duration, taken.id)
+            lease = Lease(project, token, holder, now, now + duration, blob_lease.id)
             blob.upload_blob(
                 json.dumps(_lease_content(lease)),
                 overwrite=True,
                 metadata={_TOKEN: str(token)},
-                lease=taken,
+                lease=blob_lease,
                 **TIMES,
             )
         except BaseException:
             with suppress(AzureError):  # it is over by itself in a minute
-                taken.release(**TIMES)
+                blob_lease.release(**TIMES)
             raise
         self._until[lease.id] = begun + duration
         return lease
 
     def _taken(self, blob: Any, project: str, duration: int) -> Any:
-        """The SDK's client of the lease of a blob, which is made where there is none.
-
-        Raises:
-            LeaseHeld: another has it.
-        """
+        """The SDK's client of the lease of a blob, which is made where there is none."""
         try:
             return blob.acquire_lease(lease_duration=duration, **TIMES)
         except ResourceNotFoundError:
@@ -105,12 +95,6 @@ class BlobLeases:
         return self._taken(blob, project, duration)
 
     def renew(self, lease: Lease) -> None:
-        """Let a lease last from now on.
-
-        Raises:
-            LeaseLost: it was broken, or another has it.
-            ServiceError: the storage cannot be reached.
-        """
         begun = self._elapsed()
         try:
             self.ask(lambda container: _client(container, lease).renew(**TIMES))
@@ -138,11 +122,6 @@ class BlobLeases:
             raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back; one that is lost already is left alone.
-
-        Raises:
-            ServiceError: the storage cannot be reached.
-        """
         self._until.pop(lease.id, None)
         try:
             self.ask(lambda container: _client(container, lease).release(**TIMES))
@@ -151,11 +130,6 @@ class BlobLeases:
                 raise
 
     def held(self) -> list[Lease]:
-        """The leases of the workspace that are held, by project.
-
-        Raises:
-            ServiceError: the storage cannot be reached, or refuses.
-        """
         return self.ask(self._held)
 
     def _held(self, container: Any) -> list[Lease]:
@@ -168,11 +142,6 @@ class BlobLeases:
         return [self._lease(container.get_blob_client(name), project) for name, project in projects]
 
     def break_(self, lease: Lease) -> bool:
-        """End a lease that another holds; whether it was still that one.
-
-        Raises:
-            ServiceError: the storage cannot be reached, or refuses.
-        """
         return self.ask(lambda container: self._break(container, lease))
 
     def _break(self, container: Any, lease: Lease) -> bool:
@@ -234,11 +203,7 @@ class BlobLeases:
 
 
 def _answer(ask: Callable[[], _T]) -> _T:
-    """What is asked of the storage.
-
-    Raises:
-        ServiceError: it cannot be reached, or refuses.
-    """
+    """What is asked of the storage."""
     try:
         with sdk_errors_decoded():
             return ask()
@@ -288,3 +253,52 @@ def _code(error: HttpResponseError) -> str:
 def _lease_content(lease: Lease) -> dict[str, Data]:
     duration = lease.ends - lease.since
     return {"holder": lease.holder.as_data(), "since": lease.since, "duration": duration}
+
+
+JOURNALS = ".mlctl/journals/"
+_END = ".jsonl"
+
+
+class BlobJournals(Journals):
+    """The journals of one workspace: each method as its port says.
+
+    A blob is written whole, under a lease that is renewed just before: nobody else writes it then.
+    """
+
+    def __init__(self, leases: BlobLeases, lease: Lease | None) -> None:
+        self._leases = leases
+        self._lease = lease
+        self._lines: dict[str, bytes] = {}  # what this process knows to be there
+
+    def append(self, name: str, record: Mapping[str, Data]) -> None:
+        if name not in self._lines:
+            self._lines[name] = self._content(name)
+        if self._lease is not None:
+            self._leases.check(self._lease)
+        content = self._lines[name] + json.dumps(record).encode() + b"\n"
+
+        def write(container: Any) -> None:
+            container.upload_blob(f"{JOURNALS}{name}{_END}", content, overwrite=True, **TIMES)
+
+        self._leases.ask(write)
+        self._lines[name] = content
+
+    def read(self, name: str) -> list[Mapping[str, Data]]:
+        return [json.loads(line) for line in self._content(name).splitlines()]
+
+    def names(self) -> list[str]:
+        def listed(container: Any) -> list[Any]:
+            return list(container.list_blobs(name_starts_with=JOURNALS, **TIMES))
+
+        blobs = sorted(self._leases.ask(listed), key=lambda blob: blob.creation_time)
+        return [blob.name.removeprefix(JOURNALS).removesuffix(_END) for blob in blobs]
+
+    def _content(self, name: str) -> bytes:
+        def read(container: Any) -> bytes:
+            try:
+                blob = container.download_blob(f"{JOURNALS}{name}{_END}", **TIMES)
+                return bytes(blob.readall())
+            except ResourceNotFoundError:
+                return b""
+
+        return self._leases.ask(read)

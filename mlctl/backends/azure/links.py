@@ -34,11 +34,7 @@ def split(url: str) -> SplitResult:
 
 
 def origin(url: str) -> tuple[str, str]:
-    """Scheme and host of a URL as they compare: in lower case, without the scheme's own port.
-
-    Raises:
-        Permanent: it is no URL of a host.
-    """
+    """Scheme and host of a URL as they compare: in lower case, without the scheme's own port."""
     scheme, host = split(url)[:2]
     return scheme, host.lower().removesuffix(_USUAL_PORTS[scheme])
 

@@ -72,11 +72,7 @@ class ResourceReader:
                 yield from (partial(self._read_one, address) for address in group)
 
     def every(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by parent and name; versions oldest first.
-
-        Raises:
-            NotFound: the parent does not exist.
-        """
+        """All of a kind (of one parent), by parent and name; versions oldest first."""
         collection, holder = ALL[kind].collection, ALL[kind].parent
         version, query = ALL[kind].arm.api_version, _ALL if ALL[kind].content.job else {}
         if holder and parent is None:
@@ -113,7 +109,7 @@ class ResourceReader:
             holder = ALL[kind].parent
             above = holder or kind
             if above not in lists:
-                sharing = [other for other in ALL[above].arm.shared_with if other in kinds]
+                sharing = [name for name in ALL[above].arm.shared_with if name in kinds]
                 lists |= self._of_collection(above, *sharing)
             if holder:
                 queries = [partial(of, kind, live.address.name) for live in lists[holder]]

@@ -1,23 +1,36 @@
 """Registries of Azure: looked up by name, read and written on the data plane where they are.
 
-URLs, bodies and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`).
+URLs, bodies and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`). A place
+for the files of an asset is asked for first, of all but components, whether there are any or not.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
 from mlctl import catalog
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.datastore import container
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.planes import FRONT, data_plane, discovery_url
-from mlctl.backends.ports.backend import Live
-from mlctl.kinds.address import PROVIDER, Address, Scope
+from mlctl.backends.azure.reads import run_concurrently
+from mlctl.backends.azure.uploads import check_unchanged, send_files, with_place
+from mlctl.backends.ports.backend import (
+    Backend,
+    Live,
+    Operation,
+    SupportsRegistries,
+    SupportsUpload,
+)
+from mlctl.kinds.address import PROVIDER, Address, Scope, kind_of
 from mlctl.kinds.registry import ALL
+from mlctl.kinds.resource import Upload
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
 
@@ -37,7 +50,7 @@ class RegistryScope(Scope):
 
 
 class AzureRegistry:
-    """One registry."""
+    """One registry: what its port has is as that says."""
 
     def __init__(self, arm: ArmClient, cloud: Cloud, name: str) -> None:
         self._arm = arm
@@ -47,11 +60,7 @@ class AzureRegistry:
 
     @answers_decoded()
     def read(self, address: Address) -> Live:
-        """A version of an asset; without a version the one that the service calls the latest.
-
-        Raises:
-            NotFound: there is none, or no such registry.
-        """
+        """Without a version the one that the service calls the latest."""
         if address.version is None:
             versions = self._plane.get(self._path(address), _VERSION)
             latest = get(versions, ("properties", "latestVersion"))
@@ -66,22 +75,13 @@ class AzureRegistry:
 
     @answers_decoded()
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
-        """The versions of a name, newest first; without one what stands for all versions of each.
-
-        Raises:
-            NotFound: there is no such registry, or nothing of that name.
-        """
         if name is None:
             every = self._plane.pages(self._root(kind), _VERSION, listViewType="ActiveOnly")
             return [Live(Address(kind, str(entry["name"])), entry) for entry in every]
         return [*self._versions(Address(kind, name))]
 
     def begin_write(self, address: Address, body: Data) -> AzureOperation:
-        """Start to create or overwrite a version of an asset.
-
-        Raises:
-            ServiceError: refused at once; there is no such registry.
-        """
+        """Start to create or overwrite a version of an asset."""
         at = self._path(address) + path_of("versions", str(address.version))
         return self._plane.begin("PUT", at, body, version=_VERSION)
 
@@ -123,11 +123,7 @@ class AzureRegistry:
     @property
     @answers_decoded()
     def location(self) -> str:
-        """The region that it was made in.
-
-        Raises:
-            NotFound: there is no such registry.
-        """
+        """The region that it was made in."""
         return catalog.region(self._details.get("primaryRegion"))
 
     def _versions(self, address: Address) -> Iterator[Live]:
@@ -136,11 +132,7 @@ class AzureRegistry:
 
     @cached_property
     def _details(self) -> dict[str, Data]:
-        """Where the registry is.
-
-        Raises:
-            NotFound: there is no registry of the name.
-        """
+        """Where the registry is."""
         url = discovery_url(self._arm, self._cloud)
         at = path_of("registrymanagement", "v1.0", "registries", self._name, "discovery")
         return data_plane(self._arm, self._cloud, url).get(url + at, "")
@@ -168,3 +160,92 @@ class AzureRegistry:
 
     def _path(self, address: Address) -> str:
         return self._root(address.kind) + path_of(address.name)
+
+
+_WITHOUT_PLACE = ("component",)
+# Where the bodies of assets name their files.
+_PLACES = tuple(
+    ("properties", *path)
+    for path in (("modelUri",), ("dataUri",), ("codeUri",), ("build", "contextUri"))
+)
+
+
+class RegistryWriter(Backend, SupportsUpload, SupportsRegistries):
+    """The assets of one registry."""
+
+    name = "azure"
+
+    def __init__(self, arm: ArmClient, cloud: Cloud, registry: str) -> None:
+        self._arm = arm
+        self._cloud = cloud
+        self._registry = AzureRegistry(arm, cloud, registry)
+        self.scope = self._registry.scope
+        self._reserved: set[Address] = set()
+        self._hashed: dict[str, Data] = {}  # by the URLs of uploads: the paths that tell their hash
+
+    @property
+    def location(self) -> str:
+        return self._registry.location
+
+    def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
+        if not addresses:
+            return {}
+        _ = self.location  # fails without the registry: all would seem absent
+        answers = run_concurrently(partial(self._find, address) for address in addresses)
+        return {address: live for address, live in zip(addresses, answers, strict=True) if live}
+
+    def _find(self, address: Address) -> Live | None:
+        try:
+            live = self._registry.read(address)
+        except NotFound:
+            return None
+        for wire in _PLACES:
+            hashed = self._hashed.get(str(get(live.body, wire)))
+            if hashed:
+                return Live(live.address, with_place(live.body, wire, hashed))
+        return live
+
+    def list(self, kind: str, parent: str | None = None) -> builtins.list[Live]:
+        if parent is not None or not ALL[kind].versioned:
+            return []
+        names = sorted(live.address.name for live in self._registry.list(kind))
+        every = run_concurrently(partial(self._registry.list, kind, name) for name in names)
+        return [version for versions in every for version in reversed(versions)]
+
+    @answers_decoded()
+    def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
+        if address.kind not in _WITHOUT_PLACE and address not in self._reserved:
+            self._registry.reserve(address)
+        self._reserved.discard(address)
+        sent = {key: value for key, value in body.items() if key != "etag"}
+        return self._registry.begin_write(address, sent)
+
+    def delete(self, address: Address) -> Operation:
+        text = f"{address} cannot be deleted: registries keep their assets. Archive it instead"
+        raise Permanent("NotSupported", text)
+
+    @answers_decoded()
+    def upload(
+        self, address: Address, body: Mapping[str, Data], upload: Upload
+    ) -> Mapping[str, Data]:
+        check_unchanged(upload)
+        signed = self._registry.reserve(address)
+        if signed is None:
+            text = f"{address} exists in registry {self.scope.workspace}, and its files stay"
+            raise Permanent("Conflict", f"{text}: write another version", status=CONFLICT)
+        send_files(container(signed, None, self._arm), upload, PurePosixPath(), address)
+        self._reserved.add(address)
+        url = urlsplit(signed)._replace(query="").geturl().rstrip("/")
+        end = "/" * kind_of(address).content.by_url
+        place = f"{url}/{Path(upload.path).name}{end}"
+        self._hashed[place] = get(body, upload.wire)
+        return with_place(body, upload.wire, place)
+
+    def registry(self, name: str) -> AzureRegistry:
+        return AzureRegistry(self._arm, self._cloud, name)
+
+    def wait(self, seconds: float) -> None:
+        self._arm.clock.pause(seconds)
+
+    def close(self) -> None:
+        self._arm.close()

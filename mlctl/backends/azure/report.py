@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from mlctl.backends.azure import error_bodies
+from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.dataclasses import dataclass, field
@@ -171,7 +171,7 @@ def _within(above: str, key: str, value: Data) -> str:
 def _codes(body: Data) -> Iterator[str]:
     """The codes of an error, the outermost first; what is no code is left out."""
     error = get(body, ("error",))
-    inner = error_bodies.inner_codes(error) if isinstance(error, dict) else ()
+    inner = errors.inner_codes(error) if isinstance(error, dict) else ()
     while isinstance(error, dict):
         yield from _code(error.get("code"))
         error = error.get("innererror") or error.get("innerError")

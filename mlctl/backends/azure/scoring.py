@@ -37,11 +37,7 @@ class _Secret:
 
 
 def credentials(arm: ArmClient, scope: Scope, cloud: Cloud, endpoint: Address) -> dict[str, Data]:
-    """The keys of an endpoint, its token (`aml_token`), or one of Microsoft Entra ID.
-
-    Raises:
-        NotFound: there is no such endpoint.
-    """
+    """The keys of an endpoint, its token (`aml_token`), or one of Microsoft Entra ID."""
     return _credentials(arm, scope, cloud, endpoint, arm.get(resource_path(endpoint, scope)))
 
 
@@ -70,13 +66,11 @@ def score(
 
 
 def logs(arm: ArmClient, scope: Scope, deployment: Address, lines: int, container: str) -> str:
-    """The last lines of the logs of a container of a deployment.
-
-    Raises:
-        NotFound: there is no such deployment.
-    """
-    asked = {"containerType": container, "tail": lines}
-    return str(arm.post(f"{resource_path(deployment, scope)}/getLogs", asked).get("content") or "")
+    """The last lines of the logs of a container of a deployment."""
+    request = {"containerType": container, "tail": lines}
+    return str(
+        arm.post(f"{resource_path(deployment, scope)}/getLogs", request).get("content") or ""
+    )
 
 
 def _credentials(

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from mlctl import pointer
-from mlctl.assets import hashing, local_files
+from mlctl.assets import folders, local_files
 from mlctl.backends.azure import datastore, errors
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
@@ -53,11 +53,7 @@ class Uploader:
         return None
 
     def upload(self, address: Address, body: Body, upload: Upload) -> Body:
-        """Upload; the body that names what was uploaded.
-
-        Raises:
-            ServiceError: refused, or the content has changed since the plan was made.
-        """
+        """Upload; the body that names what was uploaded."""
         check_unchanged(upload)
         match upload.target:
             case UploadTarget.CODE:
@@ -92,11 +88,7 @@ class Uploader:
 
 
 def send_files(container: Any, upload: Upload, folder: PurePosixPath, address: Address) -> None:
-    """Send the files of an asset to a folder of a container, unless they are there.
-
-    Raises:
-        ServiceError: refused, or there are no files.
-    """
+    """Send the files of an asset to a folder of a container, unless they are there."""
     files = _files_with_names(Path(upload.path), folder)
     marked = container.get_blob_client(files[0][1])
     with errors.sdk_errors_decoded():
@@ -136,7 +128,7 @@ def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name
-    pairs = sorted((file, str(root / name)) for file, name in hashing.files(path))
+    pairs = sorted((file, str(root / name)) for file, name in folders.uploaded(path))
     if not pairs:
         raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
     return pairs

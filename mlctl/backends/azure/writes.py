@@ -86,12 +86,7 @@ class ResourceWriter:
     def _begin(
         self, address: Address, method: str, at: str, body: Data = None, **options: Any
     ) -> AzureOperation:
-        """Start a write.
-
-        Raises:
-            Transient: another operation runs on its endpoint, or did so until a moment ago.
-            ServiceError: refused at once.
-        """
+        """Start a write."""
         try:
             version = kind_of(address).arm.api_version
             operation = self._arm.begin(method, at, body, version=version, **options)

@@ -15,9 +15,9 @@ from mlctl import catalog
 from mlctl.backends.local.leases import LocalLeases, lost_leases_reported
 from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports import backend as ports
-from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.backends.ports.lease import Lease, SupportsLeases
+from mlctl.backends.ports.monitor import Activity, SupportsActivity
 from mlctl.catalog import Size, limits
 from mlctl.catalog.prices import PriceList
 from mlctl.kinds.address import Address, Scope
@@ -35,9 +35,9 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
-    from mlctl.backends.local.journals import LocalJournals
+    from mlctl.backends.local.leases import LocalJournals
     from mlctl.backends.ports.health import HealthCheck
-    from mlctl.backends.ports.metrics import Series
+    from mlctl.backends.ports.monitor import Series
 
 
 class LocalOperation:
@@ -269,7 +269,6 @@ class LocalBackend(
         }
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
-        """Check the state file and the locks."""
         from mlctl.backends.local.health import check_health
 
         yield from check_health(control.status(self.handle), self.scope, self.location)
@@ -287,27 +286,19 @@ class LocalBackend(
         interval: float | None = None,
         span: float | None = None,
     ) -> builtins.list[Series]:
-        """Metrics of a cluster, as Azure Monitor has them.
-
-        Raises:
-            NotFound: there is no such cluster.
-            ServiceError: there is no such metric, or the interval makes no sense.
-        """
         from mlctl.backends.local.jobs import metrics
 
         return metrics(self.handle, cluster, names, interval, span)
 
     @property
     def jobs(self) -> LocalJobs:
-        """The jobs of the workspace."""
         from mlctl.backends.local.jobs import LocalJobs
 
         return LocalJobs(self.handle)
 
     @property
     def journals(self) -> LocalJournals:
-        """The journals of the workspace."""
-        from mlctl.backends.local.journals import LocalJournals
+        from mlctl.backends.local.leases import LocalJournals
 
         return LocalJournals(self.handle)
 
@@ -338,11 +329,8 @@ class LocalBackend(
 
     def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
         with self.handle.store.read() as db:
-            world = self.handle.state(db)
-            owners = [
-                (at, rows.name_owner(db, world, at, region)) for at, region in regions.items()
-            ]
-        return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
+            owners = rows.name_owners(db, self.handle.state(db), regions)
+        return {address: f"workspace `{owner}` has it" for address, owner in owners.items()}
 
     def find_code(self, sha256: str) -> Address | None:
         with self.handle.store.read() as db:

@@ -15,7 +15,7 @@ from mlctl.backends.ports.jobs import (
     Jobs,
     MetricPoint,
 )
-from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.backends.ports.monitor import MetricInterval, Series
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
@@ -32,11 +32,7 @@ from mlctl.workload import Workload
 
 
 def nodes(place: WorkspaceHandle, cluster: Address) -> list[ComputeNode]:
-    """The nodes of a cluster.
-
-    Raises:
-        ServiceError: there is no such cluster (404).
-    """
+    """The nodes of a cluster; a ServiceError where there is none (404)."""
     return [
         ComputeNode(node.id, node.state, node.private_ip, node.public_ip, node.port, node.job)
         for node in cluster_nodes.list_nodes(place, cluster)
@@ -50,11 +46,7 @@ def metrics(
     interval: float | None,
     span: float | None,
 ) -> list[Series]:
-    """Metrics of a cluster.
-
-    Raises:
-        ServiceError: there is no such cluster (404) or metric.
-    """
+    """Metrics of a cluster; a ServiceError where there is no such cluster (404) or metric."""
     series_list = measured.aggregate(place, cluster, names, interval=interval, span=span)
     return [
         Series(series.name, series.interval, tuple(_interval(bucket) for bucket in series.buckets))

@@ -1,15 +1,26 @@
-"""The leases of a simulated workspace, as the backend's callers know them."""
+"""The leases and journals of a simulated workspace, as the backend's callers know them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from uuid import uuid4
 
-from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost, Leases
+from mlctl.backends.ports.lease import (
+    LEASE_S,
+    Holder,
+    Journals,
+    Lease,
+    LeaseHeld,
+    LeaseLost,
+    Leases,
+)
+from mlctl.dataclasses import dataclass
+from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane import leases
+from mlctl.simulator.control_plane import journals, leases
 from mlctl.simulator.control_plane.leases import LeaseRow
 from mlctl.simulator.control_plane.state.workspace import Fence, WorkspaceHandle
 
@@ -61,3 +72,20 @@ def lost_leases_reported() -> Iterator[None]:
 def _lease(row: LeaseRow) -> Lease:
     ends = row.renewed + row.duration
     return Lease(row.project, row.token, Holder.of(row.holder), row.since, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJournals(Journals):
+    """The journals of one workspace, in its database: each method as its port says."""
+
+    handle: WorkspaceHandle
+
+    def append(self, name: str, record: Mapping[str, Data]) -> None:
+        with lost_leases_reported():
+            journals.append(self.handle, name, json.dumps(record))
+
+    def read(self, name: str) -> list[Mapping[str, Data]]:
+        return [json.loads(record) for record in journals.read(self.handle, name)]
+
+    def names(self) -> list[str]:
+        return journals.names(self.handle)

@@ -23,9 +23,9 @@ class LocalRegistry(Registry):
     name: str
 
     def read(self, address: Address) -> Live:
-        kept = registries.kept(self.store, self.name)
-        if kept is not None:
-            stored = service.read(kept, [address]).get(address)
+        workspace = registries.kept(self.store, self.name)
+        if workspace is not None:
+            stored = service.read(workspace, [address]).get(address)
             if stored is None:
                 raise self._missing(address)
             return self._live(stored)
@@ -35,9 +35,9 @@ class LocalRegistry(Registry):
         return Live(resolved, registries.version(self.name, resolved))
 
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
-        kept = registries.kept(self.store, self.name)
-        if kept is not None:
-            return [*self._kept(kept, kind, name)]
+        workspace = registries.kept(self.store, self.name)
+        if workspace is not None:
+            return [*self._kept(workspace, kind, name)]
         assets = []
         for listed in registries.names(self.name, kind) if name is None else [name]:
             address = Address(kind, listed)

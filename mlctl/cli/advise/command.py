@@ -20,8 +20,7 @@ from mlctl.cli.forecast.args import (
 )
 from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject, stated_prices
-from mlctl.cli.local.flag_text import DelayArgs
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags, DelayArgs
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -146,7 +145,7 @@ def _advice(
 ) -> tuple[dict[str, Any], bool]:
     """The advice as data, and whether the search went to its end."""
     from mlctl.forecast.advice import advice, search
-    from mlctl.forecast.advice.places import places as known_places
+    from mlctl.forecast.advice.search import places as known_places
     from mlctl.forecast.batch.policy import RecoveryPolicy
 
     wished = _wishes(wishes, subject)
@@ -232,20 +231,16 @@ def write_settings(
     paths: Sequence[str],
     output: ForecastFormat,
 ) -> None:
-    """Write settings into the files that say them, and show what `mlctl plan` says of that.
-
-    Raises:
-        Permanent: a file cannot be written.
-    """
+    """Write settings into the files that say them, and show what `mlctl plan` says of that."""
     from mlctl import files
     from mlctl.forecast.advice.patch import patched
 
     changed, unwritten = patched(subject, settings)
-    named = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
+    places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
     for rewrite in changed:
         file = rewrite.path
         try:
-            rewrite.write(named)
+            rewrite.write(places)
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")
@@ -278,11 +273,7 @@ _NAMES = {"max_concurrency_per_instance": "concurrency"}  # as the files call it
 
 
 def varied(texts: Sequence[str]) -> dict[str, list[Data]]:
-    """What `--vary` tries, by field.
-
-    Raises:
-        InvalidValue: it names no field, or no values of one.
-    """
+    """What `--vary` tries, by field."""
     from mlctl.forecast.advice.search import FIELDS
 
     values_by_field: dict[str, list[Data]] = {}

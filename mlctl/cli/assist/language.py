@@ -39,11 +39,7 @@ class Completion:
 
 
 def findings(path: Path, text: str) -> list[Diagnostic]:
-    """What `mlctl validate` says of a file with this text, by the project that it is in.
-
-    Raises:
-        ProjectError: `mlctl.yml` cannot be used.
-    """
+    """What `mlctl validate` says of a file with this text, by the project that it is in."""
     session = _session(path)
     report = Report()
     files = Files.with_texts({path: text})

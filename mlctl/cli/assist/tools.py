@@ -70,7 +70,7 @@ def _mlctl(verb: str, positional: list[str], *flags: str) -> str:
         return "a path or word does not begin with `-`"
     words = [sys.executable, "-P", "-m", "mlctl", verb, *positional, *flags, "--only-show-errors"]
     try:
-        done = subprocess.run(  # noqa: S603 - mlctl itself
+        process = subprocess.run(  # noqa: S603 - mlctl itself
             words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -80,4 +80,4 @@ def _mlctl(verb: str, positional: list[str], *flags: str) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"mlctl {verb} took longer than {_SECONDS} s"
-    return (done.stdout or done.stderr)[:_MOST]
+    return (process.stdout or process.stderr)[:_MOST]

@@ -31,11 +31,7 @@ _HOSTS = (
 
 
 def run(session: Session, args: Sequence[str]) -> int:
-    """Run curl with these arguments; its exit code.
-
-    Raises:
-        ServiceError: no emulator can be started.
-    """
+    """Run curl with these arguments; its exit code."""
     program = session.environment.get(REAL, "curl")
     if session.backend_name != "local" or not any(map(_is_azures, args)):
         os.execvp(program, [program, *args])  # noqa: S606  # it is what the user asked for

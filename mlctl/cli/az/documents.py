@@ -54,11 +54,7 @@ class ResourceFlags:
 
     @classmethod
     def of(cls, kind: Kind, flags: tuple[Flag, ...], args: EditArgs) -> ResourceFlags:
-        """The arguments of a command of `kind` that takes `flags`.
-
-        Raises:
-            UsageError: a value cannot be one of its field.
-        """
+        """The arguments of a command of `kind` that takes `flags`."""
         return cls(kind, tuple(values(flags, args.fields, kind)), args)
 
 

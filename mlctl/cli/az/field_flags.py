@@ -46,11 +46,7 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
 def values(
     flags: Iterable[Flag], texts: Mapping[str, FieldText], kind: Kind
 ) -> Iterator[FlagValue]:
-    """The values that the flags of a command line give to fields.
-
-    Raises:
-        UsageError: a value cannot be one of the field's.
-    """
+    """The values that the flags of a command line give to fields."""
     for flag in flags:
         typed = texts.get(flag.parameter)
         if typed is not None:
@@ -123,10 +119,6 @@ def _noun(field: Schema) -> str:
     return {"integer": "a whole number", "number": "a number"}.get(str(field.get("type")), "text")
 
 
-def _many(field: Schema) -> bool:
-    return field.get("type") in ("array", "object")
-
-
 def _metavar(field: Schema) -> str:
     match field.get("type"):
         case "boolean":
@@ -142,7 +134,7 @@ def _metavar(field: Schema) -> str:
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:
     yield str(field.get("description", ""))
     formats = {"object": "Space-separated key=value pairs.", "array": "Space-separated."}
-    if _many(field):
+    if field.get("type") in ("array", "object"):
         yield formats[field["type"]]
     allowed: Sequence[Data] = enumerated(field)
     if allowed:

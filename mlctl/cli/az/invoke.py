@@ -16,8 +16,8 @@ from mlctl.cli.az import jobs
 from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
+from mlctl.cli.local import flags as workload_flags
+from mlctl.cli.local.flags import BatchFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values
@@ -74,20 +74,16 @@ def invoke(
                 )
             workload_ = replace(workload_, files=counted)
         request = (name, deployment_name, body(data), workload_, workload)
-        made = _run(session, runs, python, request) if python else runs.invoke(*request)
-        notice = made.body["properties"].get("run", {}).get("notice")
+        job_ = _run(session, runs, python, request) if python else runs.invoke(*request)
+        notice = job_.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)
-        jobs.print_job(session, made, printing.output, printing.query)
+        jobs.print_job(session, job_, printing.output, printing.query)
     return Exit.OK
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
-    """Run the code of a deployment, and submit the job with what it predicted.
-
-    Raises:
-        ServiceError: refused, or the code cannot be run here.
-    """
+    """Run the code of a deployment, and submit the job with what it predicted."""
     from functools import partial
 
     from mlctl.serving import batch
@@ -233,9 +229,7 @@ def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str
     `variables` complete the file.
 
     Raises:
-        UsageError: a flag makes no sense.
         UpdateError: `--set` leads nowhere.
-        Permanent: the file cannot be read, or says what a batch job has not.
     """
     data = _read(args.file, variables) if args.file else {}
     flags = {
@@ -296,11 +290,7 @@ def _schema() -> Schema:
 
 
 def _read(file: Path, variables: Variables) -> dict[str, Data]:
-    """A file of a batch job.
-
-    Raises:
-        Permanent: it cannot be read, or says what a batch job has not.
-    """
+    """A file of a batch job."""
     report = Report()
     try:
         raw = read_file(expanded(file), source.MAX_BYTES, pipes=True)
@@ -379,11 +369,7 @@ def _wire(item: Mapping[str, Data], key: str) -> dict[str, Data]:
 
 
 def count_files(data: Mapping[str, Data]) -> int | None:
-    """How many files the inputs have; None where some are not here to be counted.
-
-    Raises:
-        Permanent: a folder or file is not there, or there is nothing in it.
-    """
+    """How many files the inputs have; None where some are not here to be counted."""
     counts = [_count(item) for item in data["inputs"].values() if "path" in item]
     counted_files = [count for count in counts if count is not None]
     return sum(counted_files) if counted_files and len(counted_files) == len(counts) else None

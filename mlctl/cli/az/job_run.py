@@ -41,6 +41,7 @@ class EnvironmentsBy(StrEnum):
 
     PYTHON = "python"
     VENV = "venv"
+    DOCKER = "docker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +64,8 @@ class JobRunArgs:
         "The Python to run it with; mlctl's own by default.", metavar="PROGRAM"
     )
     environments: EnvironmentsBy = flag(
-        "How to run a step: with that Python, or in a virtual environment (kept) built from "
-        "its environment in the files.",
+        "What runs a step: that Python, a virtual environment (kept) of what its environment says"
+        " in the files, or a container of its image by docker.",
         default=EnvironmentsBy.PYTHON,
     )
     parallelism: int | None = flag(
@@ -105,6 +106,10 @@ def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = No
                 cache = price_cache(session.environment).with_name("environments")
                 python = settings.interpreter.python
                 plan = with_environments(plan, cache, python, session.note)
+            elif args.environments is EnvironmentsBy.DOCKER:
+                from mlctl.running.images import with_images
+
+                plan = with_images(plan, session.note)
             JobRun(plan, settings).check_inputs()
             with _Progress(session, plan, settings.folder, args).shown() as change:
                 results = JobRun(plan, replace(settings, on_change=change)).run()
@@ -240,8 +245,8 @@ class _Progress:
             self.offsets.pop(name, None)
         if result.why and not result.folder.exists():  # it was not begun
             return
-        how = "as before" if result.reused else f"after {result.seconds:.1f} s"
-        self.session.note(f"{name}: {result.status.value}, {how}")
+        ending = "as before" if result.reused else f"after {result.seconds:.1f} s"
+        self.session.note(f"{name}: {result.status.value}, {ending}")
 
     def _follow(self) -> None:
         while not self.over.wait(_FOLLOW_S):

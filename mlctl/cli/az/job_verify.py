@@ -37,9 +37,9 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
     report = Report()
     try:
         inputs = Inputs.find(input)
-        given = Path(left)
-        if files.is_folder(given) or files.is_file(given):
-            findings = tuple(check(given, inputs, key))
+        path = Path(left)
+        if files.is_folder(path) or files.is_file(path):
+            findings = tuple(check(path, inputs, key))
         else:
             with tempfile.TemporaryDirectory(prefix="mlctl-verify-") as folder:
                 size = _download(session, left, Path(folder))
@@ -60,12 +60,7 @@ def _print(session: Session, report: Report, count: int) -> None:
 
 
 def _download(session: Session, name: str, folder: Path) -> int | None:
-    """The files that a job has left; the size of its mini-batches, where the service has it.
-
-    Raises:
-        NotFound: there is no such job.
-        Permanent: it has not ended.
-    """
+    """The files that a job has left; the size of its mini-batches, where the service has it."""
     with opened(session) as jobs:
         job = jobs.show(name)
         if not job.ended:

@@ -53,21 +53,13 @@ POLLING = "MLCTL_LOCAL_POLLING"
 
 @contextmanager
 def opened(session: Session) -> Iterator[Jobs]:
-    """The jobs of the workspace.
-
-    Raises:
-        Permanent: the backend has none.
-    """
+    """The jobs of the workspace."""
     with session.backend() as backend:
         yield jobs_of(backend)
 
 
 def jobs_of(backend: Backend) -> Jobs:
-    """The jobs of an open backend.
-
-    Raises:
-        Permanent: it has none.
-    """
+    """The jobs of an open backend."""
     if not isinstance(backend, SupportsJobs):
         text = f"the {backend.name} backend has no jobs"
         raise Permanent("NoJobs", text)
@@ -259,10 +251,6 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     """Advance a simulated clock by what `MLCTL_LOCAL_POLLING` says, until a job has ended.
 
     Scripts that ask again and again until a job has ended wait in vain for a clock that stands.
-
-    Raises:
-        NotFound: there is no such job.
-        InvalidValue: it is no number of seconds.
     """
     seconds = session.environment.get(POLLING)
     if not seconds or not jobs.simulated:
@@ -302,11 +290,7 @@ def ended(session: Session, job: Job) -> Exit:
 
 
 def write(file: Path, texts: Iterable[str]) -> None:
-    """Write a file, and the folders above it.
-
-    Raises:
-        Permanent: it cannot be written.
-    """
+    """Write a file, and the folders above it."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         files.write(file, "".join(texts).encode("utf-8", "surrogateescape"))

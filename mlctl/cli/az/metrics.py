@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from mlctl.backends.ports.metrics import DEFAULT_METRICS, Series, SupportsMetrics
+from mlctl.backends.ports.monitor import DEFAULT_METRICS, Series, SupportsMetrics
 from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, argument, flag
 from mlctl.cli.shell.command import duration, flag_values
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data

@@ -47,8 +47,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         return registries.list_(session, kind, args)
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
-        for other in kind.arm.shared_with:
-            live += backend.list(other)
+        for name in kind.arm.shared_with:
+            live += backend.list(name)
         data = [resources.printed(resource, backend.scope) for resource in live]
     for flag in kind.az.list_flags:
         value = args.fields[flag.parameter]
@@ -129,12 +129,7 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:
-    """The address of the resource that the arguments name; without version: the newest.
-
-    Raises:
-        NotFound: the label does not exist.
-        UsageError: both version and label are given.
-    """
+    """The address of the resource that the arguments name; without version: the newest."""
     label = args.label
     if label is not None and args.version is not None:
         raise UsageError("--version and --label exclude each other.")
@@ -149,11 +144,7 @@ def address_of(kind: Kind, args: NameArgs) -> Address:
 
 
 def read_live(backend: Backend, address: Address) -> Live:
-    """The live resource.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """The live resource."""
     live = read_any(backend, address)
     if live is None:
         raise not_found(backend, address)
@@ -171,7 +162,7 @@ def read_any(backend: Backend, address: Address) -> Live | None:
         live = None
     if live is not None or not others:
         return live
-    read = backend.read([replace(address, kind=other) for other in others])
+    read = backend.read([replace(address, kind=name) for name in others])
     return next(iter(read.values()), None)
 
 

@@ -42,11 +42,7 @@ def create(
 
 
 def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
-    """The body of ARM for a document, with the defaults of azure-ai-ml 1.35.2.
-
-    Raises:
-        UsageError: a value cannot be one of its field.
-    """
+    """The body of ARM for a document, with the defaults of azure-ai-ml 1.35.2."""
     tags, regions = data.get("tags") or {}, data.get("replication_locations")
     regions = [{"location": location}] if regions is None else regions
     if not isinstance(tags, dict):
@@ -102,11 +98,7 @@ def _storage(section: Data) -> Iterator[dict[str, Data]]:
 
 
 def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]:
-    """The document of a file that describes a registry or a workspace.
-
-    Raises:
-        UsageError: it cannot be read, or has several documents.
-    """
+    """The document of a file that describes a registry or a workspace."""
     report = Report()
     documents = source.read(Path(path), report)
     if report.failed or len(documents) != 1:

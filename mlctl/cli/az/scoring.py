@@ -139,11 +139,7 @@ def _scoring(session: Session) -> Iterator[SupportsScoring]:
 
 
 def _request(file: Path) -> Data:
-    """The JSON of a request file.
-
-    Raises:
-        Permanent: it cannot be read, or is no JSON.
-    """
+    """The JSON of a request file."""
     try:
         return json.loads(read_file(expanded(file), source.MAX_BYTES, pipes=True))
     except OSError as error:

@@ -40,11 +40,7 @@ _HELP = frozenset({"-h", "--help"})
 
 
 def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
-    """Run the arguments of `az`; `mlctl` runs a command line of mlctl's own.
-
-    Raises:
-        UsageError: the local cloud has nothing of the kind.
-    """
+    """Run the arguments of `az`; `mlctl` runs a command line of mlctl's own."""
     first, arguments = (args[0] if args else ""), list(args[1:])
     if first == "ml" and _is_ours(arguments) and not _is_for_azure(arguments):
         reads_one_value = (
@@ -179,13 +175,13 @@ def _token(session: Session, flags: Mapping[str, str]) -> Data:
 
     running = instance_file.find_running(instance_file.FILE)
     expires = datetime.now(UTC) + _TOKEN_LIFE
-    where = (
+    emulator = (
         f"the emulator at {running.url}"
         if running
         else "an emulator (the curl of the shim has one for each call; to have one that stays:"
         " mlctl emulator start)"
     )
-    session.note(f"a token for {where}; Azure itself takes none of mlctl's")
+    session.note(f"a token for {emulator}; Azure itself takes none of mlctl's")
     return {
         "accessToken": running.token if running and running.token else "emulator",
         "expiresOn": expires.strftime("%Y-%m-%d %H:%M:%S.%f"),

@@ -14,8 +14,8 @@ from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
+from mlctl.cli.local import flags as workload_flags
+from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import duration
@@ -65,7 +65,7 @@ def create(
     runs trials. With --run-code the code runs on this machine, once, and the job takes that time
     and has those outputs, logs and metrics.
     """
-    asked = workload_flags.workload_of(work)
+    workload_ = workload_flags.workload_of(work)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
@@ -78,7 +78,7 @@ def create(
         for asset in assets:
             register(backend, asset)
         properties = body(resource, backend.scope)
-        request = (args.name or resource.get("name"), properties, asked, workload)
+        request = (args.name or resource.get("name"), properties, workload_, workload)
         if python is None:
             job = runs.create(*request)
         else:
@@ -95,11 +95,7 @@ def create(
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
-    """Run the code of a job whose file is in a folder, and submit it with what came of it.
-
-    Raises:
-        ServiceError: refused, or the code cannot be run here.
-    """
+    """Run the code of a job whose file is in a folder, and submit it with what came of it."""
     from functools import partial
 
     from mlctl.serving import jobs as serving_jobs

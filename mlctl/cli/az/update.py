@@ -61,7 +61,6 @@ def update(
 
     Raises:
         UpdateError: an update does not fit `data` or `schema`; `data` may be half changed.
-        UsageError: it is no update at all.
     """
     editor = _Editor(data, schema, force_string=force_string)
     updated: list[UpdatedField] = []
@@ -314,11 +313,7 @@ _SET_USAGE = "Correct syntax: --set KEY=VALUE [KEY=VALUE ...]"
 
 
 def parse_path(text: str) -> list[PathStep]:
-    """The steps of `a.b`, `a."b.c"`, `a["b.c"]`, `a[0]`, `a[key=value].b`.
-
-    Raises:
-        UsageError: it is no path.
-    """
+    """The steps of `a.b`, `a."b.c"`, `a["b.c"]`, `a[0]`, `a[key=value].b`."""
     steps: list[PathStep] = []
     at = 0
     while at < len(text):
@@ -341,11 +336,7 @@ def _step(match: re.Match[str]) -> PathStep:
 
 
 def split_assignment(expression: str) -> tuple[str, str]:
-    """Key and value of `key=value`, at the first `=` outside of brackets and quotes.
-
-    Raises:
-        UsageError: there is no such `=`, or nothing before it.
-    """
+    """Key and value of `key=value`, at the first `=` outside of brackets and quotes."""
     quoted = depth = False
     for place, letter in enumerate(expression):
         if letter == '"':

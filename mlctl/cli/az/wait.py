@@ -45,12 +45,7 @@ FLAGS = (
 
 
 def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
-    """Return once one of the conditions holds; look every `interval` seconds, for `--timeout`.
-
-    Raises:
-        NotFound: it is not there, and is not waited for to come or go.
-        Permanent: it failed, or the time is over.
-    """
+    """Return once one of the conditions holds; look every `interval` seconds, for `--timeout`."""
     conditions = (args.created, args.updated, args.deleted, args.exists, args.custom)
     if not any(conditions):
         flags = " | ".join(f"--{name}" for name in _CONDITIONS)
@@ -78,11 +73,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
 def _reached(
     address: Address, live: Live | None, scope: Scope, args: WaitArgs, custom: Any
 ) -> bool:
-    """Whether one of the conditions holds.
-
-    Raises:
-        Permanent: its last operation failed.
-    """
+    """Whether one of the conditions holds."""
     if live is None:
         return args.deleted
     if args.exists:

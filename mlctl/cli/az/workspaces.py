@@ -203,11 +203,7 @@ def _write(
 
 
 def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
-    """The document of a workspace: its file, and the flags over it.
-
-    Raises:
-        UsageError: it says what no workspace can have.
-    """
+    """The document of a workspace: its file, and the flags over it."""
     data = dict(read_document(session, args.file, "workspace")) if args.file else {}
     if args.update_dependent_resources:
         session.note("the simulated cloud keeps only the ids of dependent resources")
@@ -249,11 +245,7 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
 
 
 def _body(data: Mapping[str, Data]) -> dict[str, Data]:
-    """The body of ARM for a document, without ids and without what the service alone sets.
-
-    Raises:
-        UsageError: a value cannot be one of its field.
-    """
+    """The body of ARM for a document, without ids and without what the service alone sets."""
     values = {wire: data[ours] for ours, wire in _PROPERTIES.items() if data.get(ours) is not None}
     for name in _OBJECTS & values.keys():
         if not isinstance(values[name], dict):
@@ -291,11 +283,7 @@ def _body(data: Mapping[str, Data]) -> dict[str, Data]:
 
 @contextmanager
 def _writing(session: Session) -> Iterator[WritableBackend]:
-    """The open backend, where it makes workspaces.
-
-    Raises:
-        UsageError: it does not.
-    """
+    """The open backend, where it makes workspaces."""
     if session.backend_name != "local":
         raise UsageError(_IN_BICEP)
     with session.backend() as backend:
@@ -341,8 +329,8 @@ def _spelled(value: Data, spell: Callable[[str], str]) -> Data:
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+    first, *words = name.split("_")
+    return first + "".join(map(str.capitalize, words))
 
 
 def _snake(name: str) -> str:

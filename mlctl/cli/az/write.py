@@ -237,11 +237,7 @@ def _peek(file: str) -> list[Document]:
 
 
 def _for_kind(kind: Kind, args: WriteArgs, flags: Sequence[Flag]) -> WriteArgs:
-    """The arguments of a compute instance, which takes `flags`; those of other kinds as they are.
-
-    Raises:
-        UsageError: a flag is of clusters alone.
-    """
+    """The arguments of a compute instance, which takes `flags`; of other kinds as they are."""
     if not kind.arm.within:
         return args
     user = {"user_object_id": args.user_object_id, "user_tenant_id": args.user_tenant_id}

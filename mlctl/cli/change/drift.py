@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping
 
-from mlctl.backends.ports.activity import Activity, SupportsActivity
 from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.monitor import Activity, SupportsActivity
 from mlctl.cli.change.planning import PlanFormat, Target, load_and_plan
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag

@@ -68,12 +68,7 @@ class ApplyArgs:
     )
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
-        """The lease of the project that `mlctl.yml` names; None without one, and with --no-lock.
-
-        Raises:
-            ProjectError: `mlctl.yml` cannot be used.
-            InvalidValue: the time to wait is no duration.
-        """
+        """The lease of the project that `mlctl.yml` names; None without one, and with --no-lock."""
         timeout = duration(self.lock_timeout) if self.lock_timeout is not None else 0.0
         project = session.settings.project.text("project")
         if project is None and self.lock_timeout is not None:
@@ -146,9 +141,6 @@ def carry_out(
     """Do the steps, print the events and the summary, and return the exit code.
 
     `warnings` are those of the plan; with `-o json` they are printed here.
-
-    Raises:
-        LeaseHeld: another apply of the project runs; with `-o json` that is printed, too.
     """
     if output is ApplyFormat.JSON:
         show = partial(_print_json, destroying=destroying, warnings=warnings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from mlctl import files, pointer, source
@@ -46,8 +47,8 @@ def export(
         resources = {live.address: live for live in _selected(backend, selections, all_versions)}
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
-            to / _path(live.address): laid_out(document(live, scope, location, placeholders))
-            for live in sorted(resources.values(), key=lambda live: live.address)
+            _path(to, live.address): laid_out(document(live, scope, location, placeholders))
+            for live in sorted(resources.values(), key=attrgetter("address.sort_key"))
         }
     if not _written(session, to, texts, overwrite=overwrite):
         return Exit.ERROR
@@ -59,11 +60,7 @@ def export(
 
 
 def _wanted(text: str) -> str | Address:
-    """A kind, or an address.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """A kind, or an address."""
     if text in KINDS:
         return text
     try:
@@ -82,11 +79,7 @@ def _wanted(text: str) -> str | Address:
 def _selected(
     backend: Backend, selections: Iterable[str | Address], all_versions: bool
 ) -> Iterator[Live]:
-    """What is live of these kinds and at these addresses; of an asset the newest version, or all.
-
-    Raises:
-        NotFound: nothing is at an address.
-    """
+    """What is live of these kinds and at these addresses; of an asset the newest, or all."""
     kinds = {selection: None for selection in selections if isinstance(selection, str)}
     addresses = [selection for selection in selections if isinstance(selection, Address)]
     live_by_address = backend.read(addresses)
@@ -124,10 +117,10 @@ def laid_out(text: str) -> str:
         return text
 
 
-def _path(address: Address) -> Path:
-    """`compute/cpu.yml`, `batch-deployment/ENDPOINT/blue.yml`, `model/heart-3.yml`."""
+def _path(to: Path, address: Address) -> Path:
+    """In a folder, `compute/cpu.yml`, `batch-deployment/ENDPOINT/blue.yml`, `model/heart-3.yml`."""
     version = f"-{address.version}" if address.version is not None else ""
-    return Path(address.kind, address.parent or "", f"{address.name}{version}.yml")
+    return Path(to, address.kind, address.parent or "", f"{address.name}{version}.yml")
 
 
 def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
@@ -136,17 +129,19 @@ def _written(session: Session, to: Path, texts: dict[Path, str], *, overwrite: b
         message = f"{existing[0]} already exists: choose another folder, or pass --overwrite"
         raise UsageError(message)
     root = frozenset([files.real(to)])
-    places = dict.fromkeys((*(path.parent for path in texts), *existing))
-    outside = next((path for path in places if files.leads_out(path, root)), None)
+    folders = dict.fromkeys(path.parent for path in texts)
+    outside = next((path for path in (*folders, *existing) if files.leads_out(path, root)), None)
     if outside:
         raise UsageError(f"{outside} is not written: a link leads out of {to}")
-    for path, text in texts.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+    path = to
+    try:
+        for path in folders:
+            path.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
             files.write(path, text.encode())
-        except OSError as error:
-            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
-            return False
+    except OSError as error:
+        session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+        return False
     return True
 
 

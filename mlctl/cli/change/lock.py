@@ -52,7 +52,7 @@ def break_(
     age = duration(older_than)
     with session.backend() as backend:
         store = _leases(backend)
-        lease = next((held for held in store.held() if held.project == name), None)
+        lease = next((lease_ for lease_ in store.held() if lease_.project == name), None)
         if lease is None:
             session.say(f"Nothing to break: the lease of `{name}` is not held.")
             return Exit.OK

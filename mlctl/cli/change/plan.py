@@ -21,7 +21,7 @@ from mlctl.cli.change.planning import (
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast import of_plan
 from mlctl.cli.forecast.of_plan import PlanForecast, PlanForecastArgs
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import RuleArgs
 from mlctl.dataclasses import dataclass
@@ -56,11 +56,7 @@ class PlanArgs:
     write: bool = flag("With blue-green, write the new names to the files now.", default=False)
 
     def check(self, pruning: PruneArgs) -> None:
-        """Refuse flags that exclude each other.
-
-        Raises:
-            UsageError: some of them do.
-        """
+        """Refuse flags that exclude each other."""
         pruning.check()
         renames = self.replace_strategy is Strategy.BLUE_GREEN
         if self.destroy and pruning.prune:

@@ -78,11 +78,7 @@ class PruneArgs:
     )
 
     def check(self) -> None:
-        """Refuse a limit of what is not done.
-
-        Raises:
-            UsageError: `--prune-limit` is given alone.
-        """
+        """Refuse a limit of what is not done."""
         if self.prune_limit is not None and not self.prune:
             raise UsageError("--prune-limit is of use with --prune only")
 
@@ -94,11 +90,7 @@ def load_and_plan(
     report: Report,
     options: PlanOptions = PlanOptions(),
 ) -> Planned | None:
-    """The plan for the files; None when they cannot be planned, and why is printed.
-
-    Raises:
-        InvalidValue: a flag cannot be met.
-    """
+    """The plan for the files; None when they cannot be planned, and why is printed."""
     try:
         planned = plan_files(paths, backend, plan_context(session), report, options)
     except UnreadableFolder as error:

@@ -30,18 +30,18 @@ def pull(
     """
     report = new_report(session, ignore)
     with session.backend() as backend:
-        options = PlanOptions(targets=target or (), comparing=True)
+        options = PlanOptions(targets=target or (), comparing=True, looking_for_orphans=False)
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
         changes = pulled(drifted(planned.plan))
     if not write:
         session.out(patch_of({rewrite.path: rewrite.text for rewrite in changes.rewrites}))
-    named = files.places([*paths, *session.settings.project.overlay_folders])
-    failed = write and not _write(session, changes.rewrites, named)
-    for left in changes.left:
-        field = f" {left.field}" if left.field else ""
-        session.say(clean(f"WARNING: {left.drifted.address}{field} is left: {left.why}"))
+    places = files.places([*paths, *session.settings.project.overlay_folders])
+    failed = write and not _write(session, changes.rewrites, places)
+    for remnant in changes.left:
+        field = f" {remnant.field}" if remnant.field else ""
+        session.say(clean(f"WARNING: {remnant.drifted.address}{field} is left: {remnant.why}"))
     if not changes.rewrites and not changes.left:
         session.note("Nothing to pull: the files say what is live.")
     return Exit.ERROR if changes.left or failed else Exit.OK

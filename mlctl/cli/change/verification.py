@@ -52,9 +52,6 @@ def planned_again(
     """The plan that the files make now.
 
     With `paths`, these and the `given` options count, whatever the saved plan says of itself.
-
-    Raises:
-        PlanFileError: the files are not there, or cannot be planned as the saved plan was.
     """
     made_from = saved.made_from
     options = _options(saved, given, trusted=not paths)
@@ -104,8 +101,8 @@ def _paths(saved: SavedPlan) -> list[str]:
     """The files of the plan: as they were named, here or in the folder in which it was made."""
     made_from, paths = saved.made_from, []
     for path in made_from.paths:
-        there = Path(made_from.folder, path)
-        paths.append(str(there) if there.exists() and not Path(path).exists() else path)
+        moved = Path(made_from.folder, path)
+        paths.append(str(moved) if moved.exists() and not Path(path).exists() else path)
         if path == STDIN or not (Path(paths[-1]).exists() or any(sign in path for sign in "*?[")):
             message = f"`{path}`, of which the plan was made, is not there to hold it against"
             raise PlanFileError(message, _ALONE)
@@ -115,27 +112,19 @@ def _paths(saved: SavedPlan) -> list[str]:
 
 
 def check_against_files(saved: SavedPlan, planned: Planned, backend: Backend) -> None:
-    """Check that the files make this plan, or, where an apply has begun it, the rest of it.
-
-    Raises:
-        PlanFileError: they do not; says what differs.
-    """
+    """Check that the files make this plan, or, where an apply has begun it, the rest of it."""
     old, new = saved.work, planned.work
     begun = [address for address in old.read if old.read[address] != new.read.get(address)]
     if begun:
         live = backend.read({step.target for step in (*old.steps, *new.steps)})
-        found = [*_beside_the_rest(old, new, live)]
+        differences = [*_beside_the_rest(old, new, live)]
     else:
-        found = [*_other_changes(saved, planned), *_other_steps(old, new)]
-    _refuse(found, "the files, which say something else:")
+        differences = [*_other_changes(saved, planned), *_other_steps(old, new)]
+    _refuse(differences, "the files, which say something else:")
 
 
 def check_alone(saved: SavedPlan, session: Session) -> None:
-    """Check that the steps of a plan are those of its changes, and delete nothing protected.
-
-    Raises:
-        PlanFileError: they are not, or one is.
-    """
+    """Check that the steps of a plan are those of its changes, and delete nothing protected."""
     _refuse([*_unlike_its_changes(saved)], "itself: its steps are not those of its changes:")
     ownership = session.settings.project.ownership()
     covered = [
@@ -150,7 +139,7 @@ def check_alone(saved: SavedPlan, session: Session) -> None:
 def ask_policies(saved: SavedPlan, session: Session, backend: Backend, report: Report) -> None:
     """Report what policies refuse of a plan without its files: they see what it shows."""
     live = backend.read(saved.actions)
-    changes = [_shown_change(shown, live) for shown in saved.document["resource_changes"]]
+    changes = [_shown_change(entry, live) for entry in saved.document["resource_changes"]]
     graph = build(change.resource for change in changes if change.resource is not None)
     plan = Plan(
         backend.name,
@@ -175,8 +164,10 @@ def _shown_change(shown: Mapping[str, Any], live: Mapping[Address, Live]) -> Cha
     old, new = form.written(before), form.written(after)
     changed = [at for at in {**old, **new} if old.get(at) != new.get(at)]
     fields = tuple(FieldChange(at, old.get(at), new.get(at)) for at in changed)
-    own = {field.at for field in form.fields} - {field.at for field in form.writable}  # service's
-    values = {at: value for at, value in new.items() if at not in own}
+    read_only = {field.at for field in form.fields} - {
+        field.at for field in form.writable
+    }  # service's
+    values = {at: value for at, value in new.items() if at not in read_only}
     document = Document(SourceText(str(address), ""), pointer.nest(values))
     resource = Resource(address, kind, form, document, values)
     return Change(address, action, fields, resource, values, live.get(address))
@@ -185,8 +176,8 @@ def _shown_change(shown: Mapping[str, Any], live: Mapping[Address, Live]) -> Cha
 def _refuse(found: Sequence[str], against: str) -> None:
     if found:
         lines = list(dict.fromkeys(found))
-        more = [f"and {counted(len(lines) - _MOST, 'difference')} more"] * (len(lines) > _MOST)
-        text = "".join(f"\n  {line}" for line in [*lines[:_MOST], *more])
+        remainder = [f"and {counted(len(lines) - _MOST, 'difference')} more"] * (len(lines) > _MOST)
+        text = "".join(f"\n  {line}" for line in [*lines[:_MOST], *remainder])
         raise PlanFileError(f"the plan does not hold against {against}{text}")
 
 
@@ -197,14 +188,14 @@ def _other_changes(saved: SavedPlan, planned: Planned) -> Iterator[str]:
         change["address"]: masked(change["change"]["after"])
         for change in plan_json.document(planned.plan)["resource_changes"]
     }
-    shown = {change["address"]: change["change"] for change in saved.document["resource_changes"]}
+    changes = {change["address"]: change["change"] for change in saved.document["resource_changes"]}
     for address, action in saved.actions.items():
         if address not in new:
             yield f"{address}: {_word(action)} in the plan, not in the files"
         elif action is not new[address].action:
             yield f"{address}: {_word(action)} in the plan, {_word(new[address].action)} by files"
         elif action not in (Action.NO_OP, Action.DELETE):
-            before, after = shown[str(address)].get("after"), documents[str(address)]
+            before, after = changes[str(address)].get("after"), documents[str(address)]
             for field in new[address].fields:
                 if pointer.get(before, field.at) != pointer.get(after, field.at):
                     yield f"{address}: another `{pointer.dotted(field.at)}`"
@@ -282,9 +273,9 @@ def _beside_the_rest(old: Work, new: Work, live: Mapping[Address, Live]) -> Iter
         if target not in written:
             yield f"{target}: {step.role.value} by the files alone"
             continue
-        there = live[target].body if target in live else None
-        saved_body = masked_body(written[target], written[target].body_over(there), new)
-        fresh_body = masked_body(step, step.body_over(there), new)
+        body = live[target].body if target in live else None
+        saved_body = masked_body(written[target], written[target].body_over(body), new)
+        fresh_body = masked_body(step, step.body_over(body), new)
         if _said(saved_body) != _said(fresh_body):
             sides = {"body": saved_body}, {"body": fresh_body}
             yield f"{target}: {step.role.value} with another {_part('body', *sides)}; {_ALONE}"
@@ -342,9 +333,9 @@ def _unlike(step: PlanStep, after: Mapping[str, Data], work: Work) -> Iterator[s
         for field in form.writable
         if values.get(field.at) is not None and not field.secret and field not in kind.route_fields
     ]
-    shown = {field.at: pointer.get(after, field.at) for field in fields}
+    planned_values = {field.at: pointer.get(after, field.at) for field in fields}
     yield from (
         pointer.dotted(changed.at)
-        for changed in differences(fields, values, shown, work.scope)
+        for changed in differences(fields, values, planned_values, work.scope)
         if changed.before != changed.after
     )

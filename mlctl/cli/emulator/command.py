@@ -124,11 +124,7 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
 
 
 def running_instance() -> EmulatorInstance:
-    """The emulator that runs in this folder.
-
-    Raises:
-        ServiceError: there is none, or its note is not believed.
-    """
+    """The emulator that runs in this folder."""
     from mlctl.emulator import instance_file
 
     why = instance_file.distrust(instance_file.FILE)

@@ -119,11 +119,7 @@ def refresh(
 
 
 def _used(session: Session) -> tuple[list[str], list[str]]:
-    """The sizes of nodes that the files here declare, and where they are.
-
-    Raises:
-        UsageError: they declare none, or cannot be read.
-    """
+    """The sizes of nodes that the files here declare, and where they are."""
     report = new_report(session)
     graph = session.loader(report).load(["."]).graph
     sizes: list[str] = []
@@ -151,11 +147,7 @@ def _check(names: Sequence[str], flag: str) -> None:
 def _fetch(
     session: Session, sizes: Sequence[str], regions: Sequence[str]
 ) -> Mapping[tuple[str, str], Price]:
-    """The prices that Azure says.
-
-    Raises:
-        ServiceError: it says none, or nothing that can be read.
-    """
+    """The prices that Azure says."""
     from mlctl import backends
     from mlctl.catalog import retail
     from mlctl.service_errors import Permanent
@@ -163,9 +155,9 @@ def _fetch(
     url = session.environment.get(retail.URL_VARIABLE) or retail.URL
     fetched = backends.fetch_prices(url, sizes, regions, session.today)
     if not fetched:
-        where = f" in {', '.join(regions)}" if regions else ""
+        place = f" in {', '.join(regions)}" if regions else ""
         raise Permanent(
-            "NoPrices", f"{url} has no price of {', '.join(sizes[:_NAMED])}{where}; nothing written"
+            "NoPrices", f"{url} has no price of {', '.join(sizes[:_NAMED])}{place}; nothing written"
         )
     return fetched
 
@@ -173,11 +165,7 @@ def _fetch(
 def _fetch_spot(
     session: Session, sizes: Sequence[str], regions: Sequence[str]
 ) -> Mapping[tuple[str, str], Price] | None:
-    """What Azure Resource Graph says of Spot; None where nobody is logged in, which is said.
-
-    Raises:
-        ServiceError: it says nothing that can be read.
-    """
+    """What Azure Resource Graph says of Spot; None where nobody is logged in, which is said."""
     from mlctl import backends
     from mlctl.catalog.spot_tables import SOURCE
     from mlctl.service_errors import Permanent

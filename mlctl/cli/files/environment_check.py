@@ -270,12 +270,7 @@ def _is_conda(path: Path) -> bool:
 
 
 def _of_workspace(session: Session, build: Build) -> Build:
-    """An environment of the workspace.
-
-    Raises:
-        NotFound: there is none.
-        ServiceError: it cannot be read.
-    """
+    """An environment of the workspace."""
     from mlctl.cli.az.read import read_live
     from mlctl.kinds import Address
 

@@ -72,16 +72,16 @@ def fmt(
     formatted safely are skipped with a note. Prints the names of changed files.
     """
     report = Report()
-    named = paths or ["."]
-    places = files.places(named)
-    found = [_laid_out(session, file, places) for file in _files(named, report)]
+    paths_ = paths or ["."]
+    places = files.places(paths_)
+    laid_out = [_laid_out(session, file, places) for file in _files(paths_, report)]
     session.show(report)
-    changed = [file for file in found if file.differs]
+    changed = [file for file in laid_out if file.differs]
     if diff:
         session.out("\n".join(line for file in changed for line in file.difference))
     if check and not diff:
         session.out("\n".join(file.path for file in changed))
-    if not (check or diff) and not _written(session, found):
+    if not (check or diff) and not _written(session, laid_out):
         return Exit.ERROR
     return Exit.ERROR if report.failed or (check and changed) else Exit.OK
 

@@ -120,11 +120,7 @@ def init(
 
 
 def _template(choice: str | None) -> str:
-    """The name of the template, asked for where it is not given and there is a terminal.
-
-    Raises:
-        UsageError: there is none of this name, or none is named.
-    """
+    """The name of the template, asked for where it is not given and there is a terminal."""
     names = list(_TEMPLATES)
     if choice is None and sys.stdin.isatty():
         for number, (name, template) in enumerate(_TEMPLATES.items(), 1):
@@ -144,11 +140,7 @@ def _template(choice: str | None) -> str:
 
 
 def _project(given: str | None, to: Path) -> str:
-    """The name of the project, asked for where it is not given and there is a terminal.
-
-    Raises:
-        UsageError: it cannot be one.
-    """
+    """The name of the project, asked for where it is not given and there is a terminal."""
     pattern = schema.load("project")["properties"]["project"]["pattern"]
     folder = re.sub(r"[^A-Za-z0-9._-]+", "-", to.resolve().name).strip("._-")[:63]
     default = folder if re.search(pattern, folder) else "ml"

@@ -98,11 +98,7 @@ def retirements(
 
 
 def _day(session: Session, text: str, flag_name: str) -> date:
-    """The day that is so far ahead.
-
-    Raises:
-        InvalidValue: it is no length of time.
-    """
+    """The day that is so far ahead."""
     try:
         return session.today + timedelta(seconds=duration(text))
     except (InvalidValue, OverflowError):
@@ -110,11 +106,7 @@ def _day(session: Session, text: str, flag_name: str) -> date:
 
 
 def _of_files(paths: Sequence[str]) -> Iterator[Use]:
-    """What retires in the lines of files.
-
-    Raises:
-        InvalidValue: a path leads nowhere.
-    """
+    """What retires in the lines of files."""
     for path in dict.fromkeys(file for name in paths for file in _walk(Path(name))):
         try:
             text = files.read(path, _MOST_BYTES).decode()
@@ -155,11 +147,7 @@ def _of_line(line: str) -> Iterator[tuple[Retiring, int, int]]:
 
 
 def _of_workspace(session: Session) -> Iterator[Use]:
-    """What retires in live resources.
-
-    Raises:
-        ServiceError: they cannot be read.
-    """
+    """What retires in live resources."""
     from mlctl.kinds import KINDS
 
     with session.backend() as backend:
@@ -243,8 +231,8 @@ def _report(near_uses: Iterable[Use], fails: Sequence[Use]) -> Report:
     report = Report()
     for use in near_uses:
         severity = Severity.ERROR if use in fails else Severity.WARNING
-        when = f"retires on {use.retiring.date.isoformat()}"
-        report.add(replace(_diagnostic(use, when), severity=severity))
+        moment = f"retires on {use.retiring.date.isoformat()}"
+        report.add(replace(_diagnostic(use, moment), severity=severity))
     return report
 
 

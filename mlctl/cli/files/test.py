@@ -171,10 +171,10 @@ class Case:
     @property
     def flags(self) -> list[str]:
         """The flags that name the environment and the variables."""
-        found = ["--env", self.data["env"]] if "env" in self.data else []
+        words = ["--env", self.data["env"]] if "env" in self.data else []
         for name, value in self.data.get("var", {}).items():
-            found += ["--var", f"{name}={json.dumps(value)}"]
-        return found
+            words += ["--var", f"{name}={json.dumps(value)}"]
+        return words
 
 
 @dataclass(frozen=True, slots=True)

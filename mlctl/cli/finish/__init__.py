@@ -1,1 +1,1 @@
-"""`mlctl finish`: a batch job brought to its end, whatever becomes of its nodes."""
+"""`mlctl finish`: carry out a job over as many runs as it takes, whatever happens to its nodes."""

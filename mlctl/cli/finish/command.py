@@ -1,4 +1,4 @@
-"""`mlctl finish`: runs of a job one after the other, until it is done, late or too dear."""
+"""`mlctl finish`: run a job until it is done, late or over budget."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from mlctl.cli.finish.options import (
     FinishFormat,
     Name,
     OrderArgs,
+    ReportArgs,
     Show,
     ShowFormat,
-    TellArgs,
-    check,
-    deadline_of,
+    check_args,
+    parse_deadline,
 )
 from mlctl.cli.finish.records import (
-    cloud_of,
-    document,
-    journals_of,
-    records_of,
-    summary,
+    describe,
+    get_cloud,
+    get_journals,
+    read_records,
+    summarize,
 )
-from mlctl.cli.finish.watching import outlook_of, study_of
+from mlctl.cli.finish.watching import build_study, read_outlook
 from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
 from mlctl.cli.forecast.output import refusals
-from mlctl.cli.local.flag_text import DelayArgs
-from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
+from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.finishing.progress import Progress
 from mlctl.render import finish as render
@@ -46,60 +45,59 @@ def finish(
     prices: FileArgs,
     delays: DelayArgs,
     cloud: CloudArgs,
-    tell_args: TellArgs,
+    report_args: ReportArgs,
     yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Run a job until it is done, even if its nodes are preempted.
+    """Carry out a job to its end, whatever happens to its nodes.
 
-    Shows a forecast, asks for approval and then manages the job: it splits the files into shards,
-    submits them one after the other, resubmits lost runs, and switches to dedicated nodes when the
-    policy says so. Each step is recorded in a journal in the workspace before it is taken: after a
-    crash, `mlctl finish resume NAME` continues on any machine. Exits with 11 if the job finishes
-    late, 12 if it exceeds the budget, and 13 if it cannot be done.
+    Shows the forecast, asks, and then stays until the end: it submits the shards one after another,
+    retries lost runs, and uses dedicated nodes when the policy says so. Each step is written to a
+    journal in the workspace before it is taken: after a crash, `mlctl finish resume NAME`
+    continues, on any machine. Exits with 11 if the job is done late, 12 if it would go over budget,
+    13 if it cannot be done.
 
-    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the previous run's
-    checkpoint. Without a checkpoint, and for pipelines, sweeps and deployments of pipeline
-    components, a lost run is repeated as a whole; --steps and --seconds-per-step then apply to each
+    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the checkpoint of the run
+    before it. Without a checkpoint, and for a pipeline, a sweep or a deployment of a pipeline
+    component, each run does the whole job: --steps and --seconds-per-step are then those of each
     step or trial.
 
-    Files given as arguments are applied first, as by `mlctl apply`, after showing the plan and
-    asking for approval. The job then runs on the batch deployment in those files, unless -n selects
-    another.
+    PATHs are applied first, as by `mlctl apply`, which shows their plan and asks. The job is then
+    that of their only batch deployment, unless -n names another one.
     """
     if paths:
         if order_args.file is not None:
-            raise UsageError("PATH and -f FILE are different jobs: give one of them.")
-        order_args = batch.of_files(session, paths, order_args)
+            raise UsageError("PATH and -f FILE name different jobs: give one of them.")
+        order_args = batch.set_target_from_files(session, paths, order_args)
     if (order_args.endpoint is None) is (order_args.file is None):
-        raise UsageError("give -n ENDPOINT, files with one, or -f FILE of a job.")
+        raise UsageError("name a job: -n ENDPOINT, files that declare one, or -f FILE.")
     if order_args.checkpoint is not None and order_args.file is None:
-        raise UsageError("--checkpoint OUTPUT is of a command job: give its -f FILE.")
-    check(order_args)
-    deadline_s = deadline_of(session, order_args.deadline) if order_args.deadline else None
+        raise UsageError("--checkpoint OUTPUT needs a command job: name it with -f FILE.")
+    check_args(order_args)
+    deadline_s = parse_deadline(session, order_args.deadline) if order_args.deadline else None
     with refusals():
         settings = settings_of(delays, cloud)
     request = Request(order_args, work, training, prices, settings, deadline_s)
     if paths:
         if order_args.input is not None:
-            batch.inputs_here(session, order_args.input, work)
-        code = _applied(session, paths, tell_args.output, yes=yes)
+            batch.find_local_inputs(session, order_args.input, work)
+        code = _apply_files(session, paths, report_args.output, yes=yes)
         if code is not Exit.OK:
             return code
-    offer = _offered(session, request)
-    return Exit.ERROR if offer is None else run.begin(session, offer, tell_args, yes=yes)
+    offer = _build_offer(session, request)
+    return Exit.ERROR if offer is None else run.begin(session, offer, report_args, yes=yes)
 
 
-def _offered(session: Session, request: Request) -> Offer | None:
-    """What is to be done of the job that flags name: of a file, of a component, or in shards."""
+def _build_offer(session: Session, request: Request) -> Offer | None:
+    """Build the offer for the job in a file, of a pipeline component, or in shards."""
     if request.order.file is not None:
-        return job.offered(session, request)
-    deployment = batch.deployment_of(session, request.order)
-    offer = job.offered_component(session, request, deployment)
-    return offer or batch.offered(session, request)
+        return job.build_offer(session, request)
+    deployment = batch.find_deployment(session, request.order)
+    offer = job.build_component_offer(session, request, deployment)
+    return offer or batch.build_offer(session, request)
 
 
-def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
-    """Make the workspace as the files say, once somebody has agreed to their plan."""
+def _apply_files(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
+    """Apply the files, after confirmation."""
     from mlctl.cli.change import apply
     from mlctl.cli.change.execution import ApplyArgs, ApplyFormat
     from mlctl.cli.change.planning import PruneArgs
@@ -108,13 +106,13 @@ def _applied(session: Session, paths: list[str], output: FinishFormat, *, yes: b
     return apply.apply(session, apply.WhatArgs(), PruneArgs(), args, paths)
 
 
-def resume(session: Session, name: Name, *, tell_args: TellArgs) -> Exit:
-    """Resume a job whose controller has stopped, from any machine.
+def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
+    """Resume a job whose controller has stopped, on any machine.
 
     Exits with 10 if another controller is running.
     """
-    with run.held(session, name) as backend:
-        return run.carry_out(session, backend, name, tell_args)
+    with run.hold_lease(session, name) as backend:
+        return run.carry_out(session, backend, name, report_args)
 
 
 def cancel(
@@ -122,26 +120,26 @@ def cancel(
     name: Name,
     yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Cancel a job: stop its runs and remove the resources created for it."""
+    """Cancel a job: its run, and what was created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED
-    with run.held(session, name) as backend:
-        controller = run.controller_of(backend, name)
+    with run.hold_lease(session, name) as backend:
+        controller = run.build_controller(backend, name)
         controller.cancel()
-    session.out(render.summary(summary(controller.progress)))
+    session.out(render.summary(summarize(controller.progress)))
     return Exit.OK
 
 
 def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
-    """Show the state of a job: shards, runs by tier, and cost so far."""
+    """Show the progress of a job: shards, runs by tier, money spent."""
     with session.backend() as backend:
-        records, now = records_of(journals_of(backend), name), cloud_of(backend).now()
-        data, progress = document(records, now), Progress.of(records)
+        records, now = read_records(get_journals(backend), name), get_cloud(backend).now()
+        data, progress = describe(records, now), Progress.from_records(records)
         if progress.outcome is None:
             run_ = progress.under_way
-            look = cloud_of(backend).find(run_.name) if run_ is not None else None
-            data |= summary(progress, look)
-            coming = outlook_of(study_of(backend, progress.order), progress, now, look)
+            state = get_cloud(backend).find(run_.name) if run_ is not None else None
+            data |= summarize(progress, state)
+            coming = read_outlook(build_study(backend, progress.order), progress, now, state)
             data["outlook"] = coming._asdict() if coming is not None else None
     match output:
         case ShowFormat.JSON:
@@ -154,14 +152,14 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
 
 
 def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
-    """List the finish jobs of the workspace, running and ended."""
+    """List the jobs of the workspace that `finish` has carried out, or is carrying out."""
     with session.backend() as backend:
-        journals, now = journals_of(backend), cloud_of(backend).now()
-        listed = [document(records_of(journals, name), now) for name in journals.names()]
+        journals, now = get_journals(backend), get_cloud(backend).now()
+        listed = [describe(read_records(journals, name), now) for name in journals.names()]
     if output is FinishFormat.JSON:
         session.out_data(json.dumps(listed, indent=2))
     elif not listed:
-        session.note("There are none: mlctl finish -n ENDPOINT --input FOLDER begins one.")
+        session.note("No jobs. To begin one: mlctl finish -n ENDPOINT --input FOLDER")
     for data in listed if output is FinishFormat.HUMAN else ():
         session.out(render.summary(data))
     return Exit.OK
@@ -170,7 +168,7 @@ def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
 def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Exit:
     """Print the journal of a job: each step and its time."""
     with session.backend() as backend:
-        records = records_of(journals_of(backend), name)
+        records = read_records(get_journals(backend), name)
     for record in records:
         if output is FinishFormat.JSON:
             session.out_data(json.dumps(record))
@@ -181,7 +179,7 @@ def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Ex
 
 COMMANDS = {
     "finish": Group(
-        "Jobs brought to their ends.",
+        "Carry out jobs to their end.",
         {"show": show, "list": list_, "log": log, "resume": resume, "cancel": cancel},
         finish,
     )

@@ -1,4 +1,4 @@
-"""`mlctl finish` of jobs that are no shards: each run does all, or goes on from a checkpoint."""
+"""`mlctl finish` for jobs without shards: each run does the whole job, or resumes a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,31 +9,35 @@ from typing import Any
 from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
-from mlctl.cli.finish.offer import Offer, Request, inputs_of
-from mlctl.cli.finish.options import policies_of
+from mlctl.cli.finish.offer import Offer, Request, build_inputs
+from mlctl.cli.finish.options import select_policies
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
-from mlctl.cli.local.workload_flags import workload_of
+from mlctl.cli.local.flags import workload_of
 from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
-from mlctl.finishing.begin import Option, ranked
+from mlctl.finishing.begin import Option, rank_studies
+from mlctl.forecast.batch.reading import Wanted
 from mlctl.forecast.fields import ForecastError
-from mlctl.forecast.training.reading import TrainingSubject, TrainingWanted, read_job
+from mlctl.forecast.training.reading import (
+    TrainingSubject,
+    of_steps,
+    read_job,
+    rounds_of,
+)
 from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
-from mlctl.forecast.training.rounds import of_steps, rounds_of
 from mlctl.kinds import Address
 from mlctl.kinds.resource import Resource
 
 
-def offered(session: Session, request: Request) -> Offer | None:
-    """The job in a file as it will be done; None where the file is not valid, which is said.
+def build_offer(session: Session, request: Request) -> Offer | None:
+    """Build the offer for the job in a file; None if the file is invalid, which is reported.
 
     Raises:
-        ForecastError: it cannot go on from a checkpoint that is named, or cannot be forecast.
-        ServiceError: the workspace cannot be read.
+        ForecastError: the job cannot be forecast, or cannot resume from the checkpoint.
     """
     args = request.order
     output, _, resumes = (args.checkpoint or "").partition(":")
@@ -45,15 +49,15 @@ def offered(session: Session, request: Request) -> Offer | None:
         job, assets = resources
         submit.refuse(job)
         if output:
-            _check(job, output, resumes or output)
+            _check_checkpoint(job, output, resumes or output)
         graph = with_live(graphs.build([job, *assets], backend.scope), backend, job.address)
-        wanted = _wanted(session, backend, request)
+        wanted = _build_request(session, backend, request)
         subject = read_job(graph, job, rounds_of(job), wanted)
         body = submit.body(job, backend.scope)["properties"]
     if subject.cluster is None and body["jobType"] == "Pipeline":
-        raise UsageError("the steps run on serverless nodes: give them a cluster of low priority.")
+        raise UsageError("the steps run on serverless compute: give them a low-priority cluster.")
     offer = request.offer(
-        _compared(request, subject),
+        _compare_policies(request, subject),
         wanted.workload,
         re.sub(r"[^A-Za-z0-9]+", "-", Path(str(args.file)).stem).strip("-") or "job",
         subject.cluster.address.name if subject.cluster is not None else "",
@@ -72,12 +76,11 @@ def offered(session: Session, request: Request) -> Offer | None:
     return replace(offer, prepare=prepare)
 
 
-def offered_component(session: Session, request: Request, deployment: Address) -> Offer | None:
-    """A job of a deployment of a pipeline component as it will be done; None: it is of a model.
+def build_component_offer(session: Session, request: Request, deployment: Address) -> Offer | None:
+    """Build the offer for a deployment of a pipeline component; None if it deploys a model.
 
     Raises:
-        ForecastError: it cannot be forecast.
-        ServiceError: the workspace cannot be read.
+        ForecastError: the job cannot be forecast.
     """
     with refusals(), session.backend() as backend:
         graph = with_live(Graph({}, ()), backend, deployment)
@@ -89,27 +92,32 @@ def offered_component(session: Session, request: Request, deployment: Address) -
         live = backend.read([component]).get(component)
         at = ("properties", "componentSpec", "jobs")
         rounds = of_steps(pointer.get(live.body, at) or {} if live is not None else {})
-        wanted = _wanted(session, backend, request)
+        wanted = _build_request(session, backend, request)
         subject = read_job(graph, resource, rounds, wanted)
     return request.offer(
-        _compared(request, subject),
+        _compare_policies(request, subject),
         wanted.workload,
         str(deployment.parent),
         deployment.name,
         endpoint=deployment.parent,
-        inputs=inputs_of(request.order.input),
+        inputs=build_inputs(request.order.input),
         whole=True,
     )
 
 
-def _wanted(session: Session, backend: Backend, request: Request) -> TrainingWanted:
-    where = f"{backend.scope.resource_group}/{backend.scope.workspace}"
+def _build_request(session: Session, backend: Backend, request: Request) -> Wanted:
+    workspace = f"{backend.scope.resource_group}/{backend.scope.workspace}"
     workload = workload_of(request.training)
-    return TrainingWanted(workload, request.settings, stated_prices(session, request.prices), where)
+    return Wanted(
+        workload,
+        prices=stated_prices(session, request.prices),
+        settings=request.settings,
+        workspace=workspace,
+    )
 
 
-def _compared(request: Request, subject: TrainingSubject) -> list[Option]:
-    """What could be done, the best first."""
+def _compare_policies(request: Request, subject: TrainingSubject) -> list[Option]:
+    """Forecast the policies and return the options, best first."""
     args, resumes = request.order, request.order.checkpoint is not None
     scenario = as_batch(subject.scenario).under(weather_of(args.weather).processes())
     studies = [
@@ -118,37 +126,37 @@ def _compared(request: Request, subject: TrainingSubject) -> list[Option]:
             replace(policy, resumes=resumes, shards=None if resumes else 1),
             job=subject.scenario.job,
         )
-        for policy in policies_of(args, request.deadline_s)
+        for policy in select_policies(args, request.deadline_s)
     ]
     makes_twin = args.sure is None and subject.cluster is not None
-    return ranked(studies, request.deadline_s, makes_twin=makes_twin)
+    return rank_studies(studies, request.deadline_s, makes_twin=makes_twin)
 
 
 _ONLY: dict[str, Any] = dict.fromkeys(submit.JobArgs.__dataclass_fields__)
 
 
-def _check(job: Resource, output: str, resumes: str) -> None:
-    """Refuse a job of which no run can go on from the checkpoint of another one."""
+def _check_checkpoint(job: Resource, output: str, resumes: str) -> None:
+    """Refuse a job whose runs cannot resume from a checkpoint."""
     outputs, inputs = job.get("outputs") or {}, job.get("inputs") or {}
     if output not in outputs:
         listed = ", ".join(map(str, outputs)) or "none"
-        text = f"the job has no output `{output}` for its checkpoints: it has {listed}"
+        text = f"the job has no output `{output}` for its checkpoints; its outputs: {listed}"
         raise ForecastError(text, job.label(("outputs",)))
     declared = outputs[output] or {}
     if declared.get("mode") == "upload":
         text = (
-            f"`{output}` is uploaded when a run ends, so that a lost run leaves no checkpoint:"
+            f"`{output}` is uploaded only when a run ends, so a lost run leaves no checkpoint:"
             " set mode: rw_mount"
         )
         raise ForecastError(text, job.label(("outputs", output, "mode")))
     if declared.get("path"):
-        text = f"each run has a separate folder for `{output}`: remove its path"
+        text = f"every run gets its own folder for `{output}`: remove its path"
         raise ForecastError(text, job.label(("outputs", output, "path")))
     entry = inputs.get(resumes)
     if not isinstance(entry, dict) or str(entry.get("type") or "uri_folder") != "uri_folder":
         text = (
-            f"the job has no input `{resumes}` of the type uri_folder, from which a run goes on:"
-            " declare it, with an empty folder for the first run, or name another one:"
+            f"the job has no input `{resumes}` of type uri_folder for a run to resume from:"
+            " declare it, with an empty folder for the first run, or name another one with"
             f" --checkpoint {output}:INPUT"
         )
         raise ForecastError(text, job.label(("inputs",)))

@@ -1,4 +1,4 @@
-"""What `mlctl finish` is asked for, and what it offers to do."""
+"""The request that `mlctl finish` gets, and the offer that it makes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import invoke as batch_job
 from mlctl.cli.finish.options import OrderArgs
 from mlctl.cli.forecast.args import FileArgs
-from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
+from mlctl.cli.local.flags import BatchFlags, TrainingFlags
 from mlctl.dataclasses import dataclass
-from mlctl.finishing.begin import Option, order_of
+from mlctl.finishing.begin import Option, build_order
 from mlctl.finishing.order import Order
 from mlctl.simulator.engine.model import SimulationSettings
 from mlctl.workload import Workload
@@ -20,9 +20,9 @@ from mlctl.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An order, the options that were compared as data, the best first, and what comes before it.
+    """An order, the compared options as data, best first, and a preparation.
 
-    `prepare` puts into the workspace what the first run needs.
+    `prepare` creates in the workspace what the first run needs.
     """
 
     order: Order
@@ -32,7 +32,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What flags ask for; the deadline in seconds from now."""
+    """The flags as one record; the deadline is in seconds from now."""
 
     order: OrderArgs
     batch: BatchFlags
@@ -44,7 +44,7 @@ class Request:
     def offer(
         self, options: Sequence[Option], workload: Workload, title: str, cluster: str, **facts: Any
     ) -> Offer:
-        """The best of the options; `cluster` is what has a twin: a deployment, or a cluster."""
+        """Build the offer of the best option; `cluster` (or deployment) gets a twin."""
         args = self.order
         facts = {
             "name": args.name or f"{title}-{secrets.token_hex(3)}",
@@ -57,12 +57,12 @@ class Request:
             "files": (),
             **facts,
         }
-        order = order_of(options[0], self.deadline_s, workload, **facts)
+        order = build_order(options[0], self.deadline_s, workload, **facts)
         return Offer(order, [option.document() for option in options])
 
 
-def inputs_of(text: str | None) -> Any:
-    """ARM's inputs of a job of an endpoint that gets what `--input` says."""
+def build_inputs(text: str | None) -> Any:
+    """Build ARM's inputs of a batch endpoint's job from `--input`."""
     no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
     args = batch_job.BatchJobArgs(**{**no_flags, "input": text})  # type: ignore[arg-type]
     return batch_job.body(batch_job.document(args))["inputData"]

@@ -1,4 +1,4 @@
-"""The flags of `mlctl finish`: what is to be done, by when, for how much, and how it is told."""
+"""The flags of `mlctl finish`: the job, its deadline, its budget, its output."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from mlctl.backends.ports.backend import SupportsVirtualTime
 from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass
-from mlctl.finishing.begin import considered
+from mlctl.finishing.begin import default_policies
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, parse
 from mlctl.simulator.control_plane.state.clock import EPOCH
 
 
 class FinishFormat(StrEnum):
-    """How it is told what happens."""
+    """How events are printed."""
 
     HUMAN = "human"
     JSON = "json"
 
 
 class ShowFormat(StrEnum):
-    """How a job is shown."""
+    """How a job is printed."""
 
     HUMAN = "human"
     JSON = "json"
@@ -40,59 +40,56 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 FilesToApply = Annotated[
     list[str] | None,
     argument(
-        "Files and folders to apply first, including the batch deployment that runs the job.",
+        "Files and folders to apply first, with the batch deployment that takes the job.",
         metavar="PATH...",
     ),
 ]
-Name = Annotated[str, argument("The name given to `mlctl finish`.", metavar="NAME")]
-Show = Annotated[ShowFormat, flag("Output format; html writes a single page.", "--output", "-o")]
-Events = Annotated[FinishFormat, flag("human, or json with one event per line.", "--output", "-o")]
+Name = Annotated[str, argument("The job's name.", metavar="NAME")]
+Show = Annotated[ShowFormat, flag("Output format; html is one page.", "--output", "-o")]
+Events = Annotated[FinishFormat, flag("human, or json: one event per line.", "--output", "-o")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderArgs:
-    """What is to be finished, by when, and for how much."""
+    """The job, its deadline and its budget."""
 
     endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
     file: str | None = flag(
-        "A command, pipeline or sweep job to finish instead; - for standard input.",
+        "A command, pipeline or sweep job to carry out instead; - for standard input.",
         "-f",
         metavar="FILE",
     )
     checkpoint: str | None = flag(
-        "The output in which a command job writes checkpoints, and the input from which the "
-        "next run reads them; the same name by default.",
+        "The command job's output with checkpoints, and the input in which the next run finds"
+        " them (default: the same name).",
         metavar="OUTPUT[:INPUT]",
     )
     deployment: str | None = flag(
-        "The low-priority deployment; the endpoint's default if omitted.", "-d", metavar="NAME"
+        "The low-priority deployment (default: the endpoint's default).", "-d", metavar="NAME"
     )
     input: str | None = flag("What to score: a local folder, or a URI.", metavar="URI")
-    name: str | None = flag(
-        "A name for the work and its runs; generated if omitted.", metavar="NAME"
-    )
+    name: str | None = flag("Name of the job and its runs (default: generated).", metavar="NAME")
     deadline: str | None = flag(
-        "The deadline: 6h from now, or 2026-11-24 06:00 (local time unless a time zone is given).",
+        "When the job must be done: 6h from now, or 2026-11-24 06:00 (local time unless a zone is"
+        " given).",
         metavar="DURATION|DATE",
     )
     max_cost: float | None = flag(
-        "The budget; stop before a step that would exceed it.", min=0, metavar="USD"
+        "Stop before a step that would bring the total cost above this.", min=0, metavar="USD"
     )
     policy: str | None = flag(
-        "What to do after a lost run, as in simulate; by default the cheapest policy that "
-        "meets the deadline.",
+        "What to do after a lost run, as in simulate (default: the cheapest that keeps the"
+        " deadline).",
         metavar="POLICY",
     )
-    shards: str = flag(
-        "How many runs to split the files into, or auto.", default="auto", metavar="N"
-    )
+    shards: str = flag("Number of runs that share the files, or auto.", default="auto", metavar="N")
     sure: str | None = flag(
-        "The deployment on dedicated nodes (for a command job, the cluster); if omitted, one "
-        "is created and removed.",
+        "The deployment on dedicated nodes, or for a command job the cluster (default: a twin is"
+        " created and removed).",
         metavar="NAME",
     )
     give_up_after: int = flag(
-        "Stop after this many identical failures.", default=2, min=1, metavar="N"
+        "Stop after this many failures in a row with the same error.", default=2, min=1, metavar="N"
     )
     weather: str = flag(
         "The preemption pattern for the forecast.", default=DEFAULT_WEATHER, metavar="NAME"
@@ -100,28 +97,24 @@ class OrderArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TellArgs:
-    """Where results go, and how it is told what happens."""
+class ReportArgs:
+    """Where results go, and how events are printed."""
 
     results: Path | None = flag(
-        "The folder for the merged results; NAME-results by default.", metavar="DIR"
+        "Folder for the results of all runs (default: NAME-results).", metavar="DIR"
     )
     notify: str | None = flag(
-        "A command to run at the end; it receives the summary as JSON on stdin.", metavar="CMD"
+        "Command to run at the end, with the summary as JSON on its standard input.", metavar="CMD"
     )
     output: FinishFormat = flag(
-        "human, or json with one event per line.", "-o", default=FinishFormat.HUMAN
+        "human, or json: one event per line.", "-o", default=FinishFormat.HUMAN
     )
 
 
-def policies_of(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:
-    """The policy that is asked for, or those that are compared.
-
-    Raises:
-        UsageError: there is none of that name, or it needs a deadline.
-    """
+def select_policies(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:
+    """Return the policy that is named, or those to compare."""
     try:
-        policies = [parse(order_args.policy)] if order_args.policy else considered(deadline_s)
+        policies = [parse(order_args.policy)] if order_args.policy else default_policies(deadline_s)
     except ValueError as error:
         raise InvalidValue(str(error), flag="--policy") from None
     if deadline_s is None and policies[0].way in WATCHFUL:
@@ -129,33 +122,29 @@ def policies_of(order_args: OrderArgs, deadline_s: float | None) -> list[Recover
     return policies
 
 
-def check(order_args: OrderArgs) -> None:
-    """Refuse what could only fail later.
-
-    Raises:
-        InvalidValue: a name that no run can have, a budget without an end, no output.
-    """
+def check_args(order_args: OrderArgs) -> None:
+    """Refuse values that would fail later."""
     if order_args.name is not None and not _NAME.fullmatch(order_args.name):
-        text = f"`{order_args.name}` is no name: 1 to 200 letters, digits, - and _"
+        text = f"`{order_args.name}` is not a valid name: use 1 to 200 letters, digits, - and _"
         raise InvalidValue(text, flag="--name")
     if order_args.max_cost == inf:
-        raise InvalidValue("a budget has an end: leave it out", flag="--max-cost")
+        raise InvalidValue(
+            "a budget must be finite: give an amount, or leave the flag out", flag="--max-cost"
+        )
     if order_args.checkpoint is not None and not order_args.checkpoint.partition(":")[0]:
-        raise InvalidValue("it names no output", flag="--checkpoint")
+        raise InvalidValue("name an output before the colon", flag="--checkpoint")
 
 
-def deadline_of(session: Session, text: str) -> float:
-    """Seconds from now until a deadline: after a duration, or at a date.
-
-    Raises:
-        InvalidValue: it is neither, or a date that has passed.
-    """
+def parse_deadline(session: Session, text: str) -> float:
+    """Parse a duration, or a date, into seconds from now."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         seconds = duration(text)
         if not seconds:
-            raise InvalidValue(f"`{text}` is over at once", flag="--deadline") from None
+            raise InvalidValue(
+                f"`{text}` ends at once: give a longer duration", flag="--deadline"
+            ) from None
         return seconds
     with session.backend() as backend:
         now = (
@@ -165,5 +154,5 @@ def deadline_of(session: Session, text: str) -> float:
         )
     seconds = moment.astimezone().timestamp() - now
     if seconds <= 0:
-        raise InvalidValue(f"`{text}` has passed", flag="--deadline")
+        raise InvalidValue(f"`{text}` is in the past", flag="--deadline")
     return seconds

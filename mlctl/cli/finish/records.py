@@ -1,53 +1,55 @@
-"""The journals of jobs that are finished, and what they say as data."""
+"""Read the journals of jobs that `mlctl finish` carries out, and summarize them as data."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.journals import Journals, SupportsJournals
+from mlctl.backends.ports.lease import Journals, SupportsJournals
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.dataclasses import asdict
 from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.controller import Look
+from mlctl.finishing.controller import RunState
 from mlctl.finishing.progress import Progress, Record
 from mlctl.service_errors import NotFound
 
 
-def journals_of(backend: Backend) -> Journals:
-    """The journals of a workspace."""
-    assert isinstance(backend, SupportsJournals)  # as every backend
+def get_journals(backend: Backend) -> Journals:
+    """Return the journals of a workspace."""
+    assert isinstance(backend, SupportsJournals)  # every backend has them
     return backend.journals
 
 
-def records_of(journals: Journals, name: str) -> list[Record]:
-    """The journal of a job.
-
-    Raises:
-        NotFound: there is none.
-    """
+def read_records(journals: Journals, name: str) -> list[Record]:
+    """Read the journal of a job."""
     records = journals.read(name)
     if not records:
-        raise NotFound("FinishNotFound", f"there is no `{name}`: see mlctl finish list", status=404)
+        raise NotFound(
+            "FinishNotFound", f"there is no job `{name}`: see mlctl finish list", status=404
+        )
     return records
 
 
-def cloud_of(backend: Backend) -> WorkspaceCloud:
-    """Where the runs are, by a workspace's backend."""
+def get_cloud(backend: Backend) -> WorkspaceCloud:
+    """Return the cloud of a workspace's backend."""
     return WorkspaceCloud(backend, jobs_of(backend))
 
 
-def document(records: list[Record], now: float) -> dict[str, Any]:
-    """A job as data at a moment; what is still to come is left open."""
+def describe(records: list[Record], now: float) -> dict[str, Any]:
+    """Return a job as data at a moment; its outlook is left empty."""
     forecast = records[0].get("forecast") or []
-    return summary(Progress.of(records)) | {"forecast": forecast, "now": now, "outlook": None}
+    return summarize(Progress.from_records(records)) | {
+        "forecast": forecast,
+        "now": now,
+        "outlook": None,
+    }
 
 
-def summary(progress: Progress, look: Look | None = None) -> dict[str, Any]:
-    """A job as data; with a look at the run under way, the steps in its checkpoints count, too."""
+def summarize(progress: Progress, state: RunState | None = None) -> dict[str, Any]:
+    """Return a job as data; `state`, if given, adds the steps in checkpoints of its run."""
     order, left = progress.order, progress.files_left
-    if look is not None and look.saved:
-        left = min(left, sum(order.sizes) - look.saved)
+    if state is not None and state.saved:
+        left = min(left, sum(order.sizes) - state.saved)
     return {
         "name": order.name,
         "outcome": progress.outcome.value if progress.outcome else None,

@@ -1,4 +1,4 @@
-"""The results of all runs of a job, put together and held against its inputs."""
+"""Collect the results of all runs of a job, and verify them against its inputs."""
 
 from __future__ import annotations
 
@@ -18,32 +18,30 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.schema.text import counted
 
 
-def folder_of(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
-    """Where the results of a job go; a new one needs a folder of its own.
-
-    Raises:
-        InvalidValue: there is a file, or something in the folder.
-    """
+def results_folder(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
+    """Return the folder for a job's results; a new job needs an empty or missing one."""
     folder = stated or Path(f"{order.name}-results")
     if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
-        raise InvalidValue(f"`{folder}` exists and is not an empty folder", flag="--results")
+        raise InvalidValue(
+            f"`{folder}` exists and is not an empty folder: choose another one", flag="--results"
+        )
     return folder
 
 
-def put_together(
+def collect_results(
     session: Session, backend: Backend, progress: Progress, folder: Path
 ) -> Exit | None:
-    """Put the results into a folder, and hold them against the inputs; a code if they fail."""
+    """Merge the results into a folder, and verify them; return an exit code if that fails."""
     if folder.is_dir() and any(folder.iterdir()):
-        session.note(f"the results are in {clean(str(folder))} already")
+        session.note(f"the results are already in {clean(str(folder))}")
         return None
     count = _merge(backend, progress, folder)
     session.note(f"the results of {counted(count, 'shard')} are in {clean(str(folder))}")
-    return _verified(session, progress.order, folder) if progress.order.files else None
+    return _verify(session, progress.order, folder) if progress.order.files else None
 
 
 def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
-    """Merge what the runs of all shards have left; how many these are."""
+    """Merge the results of all shards; return their number."""
     order, jobs = progress.order, jobs_of(backend)
     runs = sorted((run for run in progress.runs if run.completed), key=lambda run: run.shard)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -60,10 +58,10 @@ def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
     return len(runs)
 
 
-def _verified(session: Session, order: Order, folder: Path) -> Exit | None:
+def _verify(session: Session, order: Order, folder: Path) -> Exit | None:
     findings = list(verify(folder, Inputs(Path(), order.files), size=order.mini_batch_size))
     for finding in findings:
         session.say(clean(f"ERROR: {finding.message}"))
     if not findings:
-        session.note(f"every one of {len(order.files)} inputs has its rows, and no row twice")
+        session.note(f"each of {len(order.files)} inputs has its rows, and no row occurs twice")
     return Exit.ERROR if findings else None

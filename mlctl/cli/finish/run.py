@@ -1,4 +1,4 @@
-"""A job begun, carried out and ended, under the lease of its only controller."""
+"""Begin, carry out and end a job, under the lease of its only controller."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import FINISH
 from mlctl.cli.finish import results
 from mlctl.cli.finish.offer import Offer
-from mlctl.cli.finish.options import FinishFormat, TellArgs
+from mlctl.cli.finish.options import FinishFormat, ReportArgs
 from mlctl.cli.finish.records import (
-    cloud_of,
-    journals_of,
-    records_of,
-    summary,
+    get_cloud,
+    get_journals,
+    read_records,
+    summarize,
 )
-from mlctl.cli.finish.watching import shown
+from mlctl.cli.finish.watching import show_progress
 from mlctl.cli.shell import Exit, Session
 from mlctl.dataclasses import replace
 from mlctl.finishing.controller import Controller
@@ -35,33 +35,33 @@ from mlctl.service_errors import Permanent, ServiceError
 _CODES = {
     "done": Exit.OK,
     "late": Exit.LATE,
-    "too dear": Exit.TOO_DEAR,
+    "over budget": Exit.OVER_BUDGET,
     "impossible": Exit.IMPOSSIBLE,
     "cancelled": Exit.CANCELLED,
 }
 
 
-def begin(session: Session, offer: Offer, tell_args: TellArgs, *, yes: bool) -> Exit:
-    """Show what will be done, ask, and carry it out."""
+def begin(session: Session, offer: Offer, report_args: ReportArgs, *, yes: bool) -> Exit:
+    """Show the offer, ask, and carry it out."""
     order = offer.order
-    if tell_args.output is FinishFormat.HUMAN:
+    if report_args.output is FinishFormat.HUMAN:
         session.out(render.offer(order.document(), offer.compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
         return Exit.CANCELLED
-    with held(session, order.name) as backend:
-        _write_first(backend, offer, tell_args)
-        return carry_out(session, backend, order.name, tell_args)
+    with hold_lease(session, order.name) as backend:
+        _begin_journal(backend, offer, report_args)
+        return carry_out(session, backend, order.name, report_args)
 
 
-def _write_first(backend: Backend, offer: Offer, tell_args: TellArgs) -> None:
-    """Prepare the workspace, and begin the journal."""
-    order, journals, cloud = offer.order, journals_of(backend), cloud_of(backend)
+def _begin_journal(backend: Backend, offer: Offer, report_args: ReportArgs) -> None:
+    """Check that the name is free, prepare the workspace, and begin the journal."""
+    order, journals, cloud = offer.order, get_journals(backend), get_cloud(backend)
     if journals.read(order.name):
         raise Permanent("NameTaken", f"`{order.name}` already exists: choose another --name")
     if cloud.find(order.name) is not None:
-        raise Permanent("NameTaken", f"there is a job `{order.name}`: choose another --name")
+        raise Permanent("NameTaken", f"a job `{order.name}` already exists: choose another --name")
     if order.job is None and not order.whole:
-        results.folder_of(order, tell_args.results, is_new=True)
+        results.results_folder(order, report_args.results, is_new=True)
     offer.prepare(backend)
     if order.job is None:
         order = replace(order, version=cloud.version(order))
@@ -70,86 +70,86 @@ def _write_first(backend: Backend, offer: Offer, tell_args: TellArgs) -> None:
 
 
 @contextmanager
-def held(session: Session, name: str) -> Iterator[Backend]:
-    """The backend as it writes under the lease of a job, which one controller has at a time."""
+def hold_lease(session: Session, name: str) -> Iterator[Backend]:
+    """Yield a backend that writes under the job's lease, which one controller holds at a time."""
     request = LeaseRequest(FINISH + name, holder(f"mlctl finish {name}", session.environment))
     with session.backend() as backend, under_lease(backend, request, threading.Event()) as leased:
         yield leased
 
 
-def controller_of(backend: Backend, name: str) -> Controller:
-    """The controller of a job, as far as its journal says that it is.
-
-    Raises:
-        NotFound: there is no such job.
-    """
-    journals, cloud = journals_of(backend), cloud_of(backend)
+def build_controller(backend: Backend, name: str) -> Controller:
+    """Build the controller of a job from its journal."""
+    journals, cloud = get_journals(backend), get_cloud(backend)
 
     def append(record: Record) -> None:
-        cloud.patiently(lambda: journals.append(name, record))
+        cloud.retry_transient(lambda: journals.append(name, record))
 
-    return Controller(Progress.of(records_of(journals, name)), cloud, append)
+    return Controller(Progress.from_records(read_records(journals, name)), cloud, append)
 
 
-def carry_out(session: Session, backend: Backend, name: str, tell_args: TellArgs) -> Exit:
-    """Go on with a job to its end, and put its results together."""
-    controller = controller_of(backend, name)
+def carry_out(session: Session, backend: Backend, name: str, report_args: ReportArgs) -> Exit:
+    """Run a job to its end, and collect its results."""
+    controller = build_controller(backend, name)
     _check_source(controller.progress)
-    results.folder_of(controller.progress.order, tell_args.results)
+    results.results_folder(controller.progress.order, report_args.results)
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        with shown(session, backend, controller, tell_args.output) as controller.note:
+        with show_progress(
+            session, backend, controller, report_args.output
+        ) as controller.on_record:
             controller.carry_out()
     except KeyboardInterrupt as interrupt:
         asks = sys.stdin.isatty() and not isinstance(interrupt, _Terminated)
-        if asks and session.confirmed("\nCancel what runs? (n leaves it running)"):
+        if asks and session.confirmed("\nCancel the run? (n leaves it running)"):
             controller.cancel()
         else:
-            session.say(f"Left as it is: mlctl finish resume {name}")
+            session.say(f"The run continues. To resume: mlctl finish resume {name}")
         return Exit.CANCELLED
     except ServiceError:
-        session.say(f"Left as it is, with what runs: mlctl finish resume {name}")
+        session.say(f"Stopped; a run may continue. To resume: mlctl finish resume {name}")
         raise
     finally:
         signal.signal(signal.SIGTERM, previous)
-    return _ended(session, backend, controller.progress, tell_args)
+    return _report_end(session, backend, controller.progress, report_args)
 
 
 class _Terminated(KeyboardInterrupt): ...
 
 
 def _terminate(*_: object) -> None:
-    """SIGTERM leaves it as it is, without a question, and gives the lease back."""
+    """Stop on SIGTERM without a question; the lease is released, runs continue."""
     raise _Terminated
 
 
-def _ended(session: Session, backend: Backend, progress: Progress, tell_args: TellArgs) -> Exit:
-    """Fetch the results of a job that has ended, and tell of it."""
+def _report_end(
+    session: Session, backend: Backend, progress: Progress, report_args: ReportArgs
+) -> Exit:
+    """Fetch the results of a job that has ended, and report its outcome."""
     assert progress.outcome is not None
     code = _CODES[progress.outcome.value]
     if progress.is_done and (progress.order.job is not None or progress.order.whole):
         last = progress.runs[-1].name
         session.note(f"its outputs are those of its last run: mlctl job download -n {last} --all")
     elif progress.is_done:
-        folder = results.folder_of(progress.order, tell_args.results)
-        code = results.put_together(session, backend, progress, folder) or code
-    data = summary(progress)
-    if tell_args.notify is not None:
+        folder = results.results_folder(progress.order, report_args.results)
+        code = results.collect_results(session, backend, progress, folder) or code
+    data = summarize(progress)
+    if report_args.notify is not None:
         subprocess.run(  # noqa: S602 - what the user wants to be run
-            tell_args.notify, shell=True, input=json.dumps(data), text=True, check=False
+            report_args.notify, shell=True, input=json.dumps(data), text=True, check=False
         )
-    if tell_args.output is FinishFormat.HUMAN:
+    if report_args.output is FinishFormat.HUMAN:
         session.out(render.summary(data))
     return code
 
 
 def _check_source(progress: Progress) -> None:
-    """Refuse to go on where files are to be sent that are on another machine."""
+    """Refuse to resume if files still to be uploaded are on another machine."""
     order = progress.order
     is_whole = progress.uploaded or progress.outcome is not None
     if order.upload and not is_whole and not files.is_folder(Path(order.source)):
         text = (
-            f"the files of `{order.source}` were not all sent when the controller ended, and there"
-            f" is no such folder here: go on where it is, or `mlctl finish cancel {order.name}`"
+            f"not all files of `{order.source}` were uploaded when the controller stopped, and the"
+            f" folder is missing here: resume where it is, or `mlctl finish cancel {order.name}`"
         )
         raise Permanent("FilesElsewhere", text)

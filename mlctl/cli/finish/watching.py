@@ -1,4 +1,4 @@
-"""How a job that is being finished is shown as it goes on, with what is still to come."""
+"""Show a job while it is carried out, with a forecast of the rest."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from time import monotonic
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.finish.options import FinishFormat
-from mlctl.cli.finish.records import summary
+from mlctl.cli.finish.records import summarize
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.subject import with_live
 from mlctl.cli.shell import Session, UsageError
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
-from mlctl.finishing.controller import Controller, Look
+from mlctl.finishing.controller import Controller, RunState
 from mlctl.finishing.order import Order
-from mlctl.finishing.outlook import Outlook, outlook, study_of_job
+from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
 from mlctl.finishing.progress import Progress, Record
 from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.forecast.batch.study import Study
@@ -30,19 +30,19 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import ServiceError
 from mlctl.workload import Workload
 
-Tell = Callable[[Record], None]
-_LOOK_S = 1.0  # between two outlooks, which take a while
+OnRecord = Callable[[Record], None]
+_LOOK_S = 1.0  # between two outlooks, which are slow to compute
 
 
 @contextmanager
-def shown(
+def show_progress(
     session: Session, backend: Backend, controller: Controller, output: FinishFormat
-) -> Iterator[Tell]:
-    """What shows each record to people: a line, and on a terminal how the job stands then."""
+) -> Iterator[OnRecord]:
+    """Yield a function that shows each record: as a line, and on a terminal in a live view."""
     progress = controller.progress
 
     def line(record: Record) -> str:
-        return clean(render.live(record, summary(progress)))
+        return clean(render.live(record, summarize(progress)))
 
     if output is FinishFormat.JSON:
         yield lambda record: session.out_data(json.dumps(record))
@@ -53,47 +53,47 @@ def shown(
     from mlctl.render.finish_view import viewing
 
     with viewing(sys.stderr, controller.cloud.now) as view:
-        study = study_of(backend, progress.order)
+        study = build_study(backend, progress.order)
         looked: float = -_LOOK_S
         last: Outlook | None = None
 
-        def update(look: Look | None = None) -> None:
+        def update(state: RunState | None = None) -> None:
             nonlocal looked, last
             is_due = monotonic() - looked >= _LOOK_S
             if is_due:
-                last = outlook_of(study, progress, controller.cloud.now(), look)
+                last = read_outlook(study, progress, controller.cloud.now(), state)
                 looked = monotonic()
-            if is_due or look is None:
-                view.show(summary(progress, look), last._asdict() if last is not None else None)
+            if is_due or state is None:
+                view.show(summarize(progress, state), last._asdict() if last is not None else None)
 
         def show(record: Record) -> None:
             view.say(line(record))
             update()
 
-        controller.cloud.looked = update
+        controller.cloud.on_state = update
         yield show
 
 
-def outlook_of(
-    study: Study | None, progress: Progress, now: float, look: Look | None = None
+def read_outlook(
+    study: Study | None, progress: Progress, now: float, state: RunState | None = None
 ) -> Outlook | None:
-    """What is still to come of a job; None where the forecast knows nothing of it."""
-    return outlook(study, progress, now, look) if study is not None else None
+    """Forecast the rest of a job; None if the job cannot be forecast."""
+    return forecast_outlook(study, progress, now, state) if study is not None else None
 
 
-def study_of(backend: Backend, order: Order) -> Study | None:
-    """What the forecast knows of the job, as its deployment is now; None where it knows nothing."""
+def build_study(backend: Backend, order: Order) -> Study | None:
+    """Build the study of the job as its deployment is now; None if it cannot be forecast."""
     try:
         weather = weather_of(order.weather).processes()
         if order.job is not None or order.whole:
-            study: Study = study_of_job(order)
+            study: Study = build_job_study(order)
             return replace(study, scenario=study.scenario.under(weather))
-        return Study(_scenario(backend, order).under(weather))
+        return Study(_read_scenario(backend, order).under(weather))
     except (ForecastError, ServiceError, UsageError, ZeroDivisionError):
         return None
 
 
-def _scenario(backend: Backend, order: Order) -> Scenario:
+def _read_scenario(backend: Backend, order: Order) -> Scenario:
     address = Address("batch-deployment", order.deployment, order.endpoint)
     workload = Workload(**{**order.workload, "files": sum(order.sizes)})
     prices = StatedPrices(order.dedicated_price, order.low_price / order.dedicated_price)

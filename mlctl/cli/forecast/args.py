@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlctl.cli.local.flag_text import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
+from mlctl.cli.local.flags import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
 from mlctl.cli.shell import InvalidValue, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import asdict, dataclass, replace
@@ -82,11 +82,7 @@ class LimitArgs:
 
     @property
     def deadline_s(self) -> float | None:
-        """The deadline in seconds.
-
-        Raises:
-            UsageError: it is no duration.
-        """
+        """The deadline in seconds."""
         return None if self.deadline is None else duration(self.deadline)
 
 
@@ -140,12 +136,7 @@ class SubjectArgs(FileArgs):
 
 
 def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
-    """The settings of the simulated cloud that flags ask for.
-
-    Raises:
-        ServiceError: a setting is unknown, or its value is none.
-        UsageError: a duration is none.
-    """
+    """The settings of the simulated cloud that flags ask for."""
     from mlctl.simulator.engine.model import SimulationSettings
 
     texts: dict[str, str | None] = asdict(delays)
@@ -178,11 +169,7 @@ def weathers(texts: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weathe
 
 
 def begun(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
-    """The weather, as it begins by the flags.
-
-    Raises:
-        UsageError: a flag says when weather begins that does not follow the hours.
-    """
+    """The weather, as it begins by the flags."""
     start_s, start = start_of(begin.start or ())
     if start_s is not None and not any(weather.by_hour for weather in weathers_):
         raise UsageError("--start HH:MM is for weather that follows the hours: give some.")
@@ -193,13 +180,8 @@ def begun(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
 
 
 def weather_of(text: str) -> Weather:
-    """The weather of a name or a file.
-
-    Raises:
-        InvalidValue: there is none.
-        Permanent: the file cannot be read.
-    """
-    from mlctl.cli.local.flag_text import read_text
+    """The weather of a name or a file."""
+    from mlctl.cli.local.flags import read_text
     from mlctl.forecast.weather import models as known
 
     try:
@@ -230,11 +212,7 @@ class WorkerArgs:
 
 @contextmanager
 def executor_of(args: WorkerArgs) -> Iterator[Executor | None]:
-    """Who carries histories out; None: this process.
-
-    Raises:
-        Permanent: there are no such workers, or they went away.
-    """
+    """Who carries histories out; None: this process."""
     if args.scheduler is not None and args.workers > 1:
         raise UsageError("--workers and --scheduler say the same: give one of them.")
     if args.scheduler is None and args.workers == 1:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
-from mlctl.cli.forecast.subject import wanted_of, with_live
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
@@ -62,11 +61,7 @@ class PlanForecast:
     def of(
         cls, session: Session, args: PlanForecastArgs, work: BatchFlags, *, destroying: bool
     ) -> PlanForecast | None:
-        """What the flags ask for; None where they ask for no forecast.
-
-        Raises:
-            UsageError: they say how, and not that; or they do not say how much work there is.
-        """
+        """What the flags ask for; None where they ask for no forecast."""
         if not args.simulate:
             flags = [
                 name
@@ -80,6 +75,7 @@ class PlanForecast:
             return None
         if destroying:
             raise UsageError("--simulate and --destroy exclude each other.")
+        from mlctl.cli.forecast.subject import wanted_of
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
@@ -91,12 +87,7 @@ class PlanForecast:
         return cls(args, wanted)
 
     def document(self, plan: Plan, graph: Graph, backend: Backend) -> dict[str, Any]:
-        """The forecast as data; the backend is read for what is there now.
-
-        Raises:
-            InvalidValue: there is no such weather.
-            ServiceError: the backend cannot be read.
-        """
+        """The forecast as data; the backend is read for what is there now."""
         from mlctl.forecast.batch import brief
 
         args = self.args
@@ -112,6 +103,7 @@ class PlanForecast:
     def _read(
         self, address: Address, plan: Plan, graph: Graph, backend: Backend
     ) -> PlannedDeployment:
+        from mlctl.cli.forecast.subject import with_live
         from mlctl.forecast.batch.brief import PlannedDeployment
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError

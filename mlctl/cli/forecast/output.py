@@ -69,11 +69,7 @@ _QUIET_S, _PAUSE_S = 1.0, 0.2
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Tell what cannot be forecast as the error of a command.
-
-    Raises:
-        Permanent: something cannot be forecast.
-    """
+    """Tell what cannot be forecast as the error of a command."""
     from mlctl.forecast.fields import ForecastError
     from mlctl.simulator.engine.commands import EngineError
 

@@ -18,11 +18,7 @@ _FLAG = "--spot-price"
 
 
 def with_spot_price(session: Session, stated: StatedPrices, text: str) -> StatedPrices:
-    """The prices, with what `--spot-price` says of the rate of Spot; `now` asks once it is needed.
-
-    Raises:
-        InvalidValue: it says nothing that can be used.
-    """
+    """The prices, with what `--spot-price` says of Spot; `now` asks once it is needed."""
     if text == "now":
         return replace(stated, spot=cache(lambda *pair: _now(session, *pair)))
     ends = re.fullmatch(r"([\d.]+)\.\.([\d.]+)", text)
@@ -41,11 +37,7 @@ def with_spot_price(session: Session, stated: StatedPrices, text: str) -> Stated
 
 
 def _now(session: Session, size: str, region: str) -> PriceList:
-    """What the Azure Retail Prices API says of a size in a region.
-
-    Raises:
-        ServiceError: it cannot be asked.
-    """
+    """What the Azure Retail Prices API says of a size in a region."""
     url = session.environment.get(retail.URL_VARIABLE) or retail.URL
     answer = backends.fetch_prices(url, [size], [region], session.today)
     rates = {(name.casefold(), place): price for (name, place), price in answer.items()}

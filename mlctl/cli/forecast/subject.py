@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mlctl import schema
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.forecast.args import FileArgs, SubjectArgs
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.local import flags as workload_flags
+from mlctl.cli.local.flags import BatchFlags
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.cli.shell.scope import LOCATION, ScopeError
@@ -73,8 +73,6 @@ def read_subject(
 
     Raises:
         ForecastError: they describe nothing that can be forecast.
-        ServiceError: the workspace cannot be read.
-        UsageError: flags say the same thing twice, or nothing.
     """
     from mlctl.forecast.batch.reading import read
 
@@ -91,11 +89,7 @@ def read_subject(
 def wanted_of(
     session: Session, args: SubjectArgs, work: BatchFlags, settings: SimulationSettings
 ) -> Wanted:
-    """What flags ask for.
-
-    Raises:
-        UsageError: they say the same thing twice, or nothing.
-    """
+    """What flags ask for."""
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.simulator.control_plane.jobs import workloads
 
@@ -144,11 +138,7 @@ def _address(text: str) -> Address:
 
 
 def default_deployment(session: Session, graph: Graph, endpoint: Address) -> Address:
-    """The deployment that an endpoint uses by default, as files say or the workspace.
-
-    Raises:
-        InvalidValue: there is no such endpoint, or it has none.
-    """
+    """The deployment that an endpoint uses by default, as files say or the workspace."""
     kind, declared = kind_of(endpoint), graph.resources.get(endpoint)
     name = declared.text(*map(str, kind.plan.routes[0])) if declared is not None else None
     if name is None:
@@ -188,11 +178,7 @@ def _completed(
 def with_live(
     graph: Graph, backend: Backend, address: Address | None = None, edit: DocumentEdit | None = None
 ) -> Graph:
-    """The graph with what only the workspace has: the deployment, then the clusters that it names.
-
-    Raises:
-        ServiceError: the workspace cannot be read.
-    """
+    """The graph with what only the workspace has: the deployment, then the clusters it names."""
     resources: Iterable[Live] = ()
     if address is not None and address not in graph.resources:
         resources = backend.read([address]).values() or backend.list(BATCH_DEPLOYMENT.name)

@@ -27,11 +27,7 @@ Location = Annotated[
 
 @contextmanager
 def opened(session: Session) -> Iterator[LocalBackend]:
-    """The local backend.
-
-    Raises:
-        Permanent: another backend was asked for.
-    """
+    """The local backend."""
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):
             raise Permanent(

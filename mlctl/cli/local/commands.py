@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.cli.local import capacity, cloud, code, faults, preemption, settings, suppose
+from mlctl.cli.local import cloud, code, faults, preemption, settings, suppose
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group
 from mlctl.cli.shell.command import Commands
@@ -43,7 +43,7 @@ _LOCAL: Commands = {
     ),
     "capacity": Group(
         "How many nodes a region has.",
-        {"set": capacity.capacity_set, "show": capacity.capacity_show},
+        {"set": preemption.capacity_set, "show": preemption.capacity_show},
     ),
     "fault": Group(
         "Faults: calls that fail, are throttled, take long or lose their response.",

@@ -69,11 +69,7 @@ class FaultArgs:
     style: OperationStyle | None = flag("How the emulator reports a long-running operation.")
 
     def fault(self, name: FaultName) -> faults.AnyFault:
-        """The fault that the flags describe.
-
-        Raises:
-            InvalidValue: it cannot be.
-        """
+        """The fault that the flags describe."""
         values: dict[str, Data] = {
             _KEYS.get(flag, flag): value.value if isinstance(value, Enum) else value
             for flag, value in asdict(self).items()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flag_text import MOMENTS, parse_file, parse_numbers, read_text, start_of
+from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.forecast.statistics import Estimate
     from mlctl.forecast.weather.fit import Fit
     from mlctl.forecast.weather.models import Weather
-    from mlctl.simulator.engine.processes import PreemptionProcess
+    from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
 
@@ -171,18 +171,18 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.engine import processes, traces
 
-    found: list[PreemptionProcess] = []
+    processes_: list[PreemptionProcess] = []
     if args.weather is not None:
         model = weather_of(args.weather)
         if model.trace is not None:
             raise UsageError(f"`{args.weather}` is a trace: give it by --trace.")
-        found.extend(replace(model, start_s=start_s, available=True).processes())
+        processes_.extend(replace(model, start_s=start_s, available=True).processes())
     if args.eviction_rate is not None:
         try:
             chance = weather.band(args.eviction_rate)
         except weather.WeatherError as error:
             raise UsageError(f"argument --eviction-rate: {error}.") from None
-        found.append(processes.Poisson(processes.eviction_rate(chance)))
+        processes_.append(processes.Poisson(processes.eviction_rate(chance)))
     makers: tuple[tuple[str, int, Callable[..., PreemptionProcess]], ...] = (
         ("poisson", 1, processes.Poisson),
         ("shock", 2, processes.Shock),
@@ -193,21 +193,16 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     for name, count, make in makers:
         text = getattr(args, name)
         if text is not None:
-            found.append(make(*parse_numbers(text, f"--{name.replace('_', '-')}", count)))
+            processes_.append(make(*parse_numbers(text, f"--{name.replace('_', '-')}", count)))
     if args.trace is not None:
-        found.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
+        processes_.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
     if args.script is not None:
-        found.append(parse_file(args.script, traces.script))
-    return found
+        processes_.append(parse_file(args.script, traces.script))
+    return processes_
 
 
 def weather_of(text: str) -> Weather:
-    """The weather of a name, or of a file.
-
-    Raises:
-        UsageError: it is neither.
-        Permanent: it is a file of another shape.
-    """
+    """The weather of a name, or of a file."""
     from mlctl.forecast.weather import models as weather
 
     try:
@@ -315,3 +310,78 @@ def _document(fitted: Fit) -> dict[str, object]:
         "log_likelihood_gain": fitted.gain,
         "unlike_halves": list(fitted.unlike),
     }
+
+
+_TIERS = ("dedicated", "low_priority")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityArgs:
+    """The process that says how many nodes there are; `nodes` goes with `outages` too."""
+
+    nodes: int | None = flag("A constant number of nodes.", metavar="N")
+    outages: str | None = flag(
+        "Random outages without any nodes, of this mean length; --nodes between them.",
+        metavar="PER_HOUR,SECONDS",
+    )
+    outage_cv: float | None = flag(
+        "Draw outages from a log-normal distribution with this coefficient of variation (real "
+        "ones: 3); exponential by default.",
+        metavar="X",
+    )
+    trace: str | None = flag(f"As many as {TRACE_SHAPE}.", metavar="FILE")
+    script: str | None = flag(
+        "A script of node counts: [[seconds, nodes from then on], ...].", metavar="FILE"
+    )
+    none: bool = flag("Unlimited nodes.", default=False)
+    tier: str | None = flag("Only for this tier; both tiers by default.", suggest=_TIERS)
+
+
+def capacity_set(session: Session, args: CapacityArgs) -> Exit:
+    """Set how many nodes each region has, for all its clusters together.
+
+    A cluster that gets no node waits for one. Dedicated nodes are never preempted.
+    """
+    from mlctl.simulator.control_plane import disruptions
+    from mlctl.simulator.engine.model import Tier
+
+    if args.outage_cv is not None and args.outages is None:
+        raise UsageError("--outage-cv says how long --outages are: give those, too.")
+    processes = _capacity(args)
+    if len(processes) + args.none != 1:
+        raise UsageError("say one of --nodes, --outages, --trace, --script and --none.")
+    if args.tier not in (None, *_TIERS):
+        raise UsageError(f"argument --tier: `{args.tier}` is none of {', '.join(_TIERS)}.")
+    tier = Tier(args.tier) if args.tier else None
+    with opened(session) as cloud:
+        disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)
+    return Exit.OK
+
+
+def capacity_show(
+    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
+) -> Exit:
+    """Show how many nodes each region has now, by tier."""
+    from mlctl.simulator.control_plane import disruptions
+
+    with opened(session) as cloud:
+        processes = disruptions.capacity(cloud.handle)
+        data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in processes.items()]
+        print_data(session, data, output, query)
+    return Exit.OK
+
+
+def _capacity(args: CapacityArgs) -> list[CapacityProcess]:
+    from mlctl.simulator.engine import processes, traces
+
+    processes_: list[CapacityProcess] = []
+    if args.outages is not None:
+        rate, mean = parse_numbers(args.outages, "--outages", 2)
+        processes_.append(processes.OnOff(rate, mean, args.nodes, args.outage_cv))
+    elif args.nodes is not None:
+        processes_.append(processes.Constant(args.nodes))
+    if args.trace is not None:
+        processes_.append(parse_file(args.trace, traces.trace))
+    if args.script is not None:
+        processes_.append(parse_file(args.script, traces.steps))
+    return processes_

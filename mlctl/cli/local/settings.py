@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import Enum
 
-from mlctl.cli.local import workload_flags
+from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flag_text import DelayArgs, pair
-from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
+from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data

@@ -85,6 +85,6 @@ def _body(address: Address, region: str) -> dict[str, Data]:
         return {"location": region, "tags": _MARK, **_OTHERS[address.kind]}
     properties = _ASSETS[address.kind]
     if "componentSpec" in properties:
-        named: dict[str, Data] = {"name": address.name, "version": address.version}
-        properties = {"componentSpec": {**_COMPONENT, **named}}
+        names: dict[str, Data] = {"name": address.name, "version": address.version}
+        properties = {"componentSpec": {**_COMPONENT, **names}}
     return {"properties": {**properties, "tags": _MARK}}

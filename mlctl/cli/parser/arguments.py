@@ -72,12 +72,7 @@ class CommandLine:
 def read(
     args: Sequence[str], root: CommandNode, absent: Mapping[str, str] = MappingProxyType({})
 ) -> CommandLine:
-    """The command line that `args` are. `absent` says why a flag of az does not exist here.
-
-    Raises:
-        UsageError: a command or flag is unknown, an abbreviation is ambiguous, a value or a
-            required flag is missing.
-    """
+    """The command line that `args` are. `absent` says why a flag of az does not exist here."""
     return _Reader(deque(args), root, absent).read()
 
 
@@ -85,9 +80,6 @@ def bind(line: CommandLine) -> dict[str, Any]:
     """Every parameter of the line's command with its value: the one given, else its default.
 
     A parameter whose flag takes several values gets the occurrences of the flag.
-
-    Raises:
-        UsageError: a value does not have its parameter's type.
     """
     return {**line.command.defaults, **dict(_bound_flags(line)), **dict(_bound_positionals(line))}
 

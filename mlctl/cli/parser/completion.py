@@ -76,22 +76,14 @@ def answer(root: CommandNode, environment: Mapping[str, str]) -> tuple[str, bool
 
 
 def script(shell: str) -> str:
-    """The script of a shell.
-
-    Raises:
-        UsageError: there is none for the shell.
-    """
+    """The script of a shell."""
     if shell not in SCRIPTS:
         raise UsageError(f"completion is made for {', '.join(SCRIPTS)}; $SHELL names `{shell}`.")
     return SCRIPTS[shell]
 
 
 def install(shell: str, home: Path) -> Path:
-    """Write the script of a shell below the home folder, and let the shell load it.
-
-    Raises:
-        UsageError: there is none for the shell.
-    """
+    """Write the script of a shell below the home folder, and let the shell load it."""
     text = script(shell)
     place, startup, command = _PLACES[shell]
     path, startup_file = home / place, home / startup

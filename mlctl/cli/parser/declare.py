@@ -5,7 +5,7 @@ A flag of several commands is a type of its own: `Annotated[type, flag(help)]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from inspect import Parameter
 from typing import Annotated, Any
@@ -67,12 +67,17 @@ def argument(help: str, *, default: Any = ..., **facts: Any) -> Any:  # noqa: A0
     return _declared(lambda _: ArgumentSpec(help=help, **facts), default)
 
 
-def declared(name: str, hint: Any, default: Any, of: Any) -> Parameter:
-    """A parameter with what `flag` or `argument` said of it in its function or dataclass `of`."""
-    fact = getattr(of, "__dataclass_fields__", {}).get(name, default)
-    if isinstance(fact, Field) and _SPEC in fact.metadata:
-        default = Parameter.empty if fact.default is MISSING else fact.default
-        hint = Annotated[hint, fact.metadata[_SPEC](name)]
+def declared(name: str, hint: Any, default: Any) -> Parameter:
+    """A parameter with what `flag` or `argument` said of it, or of its type.
+
+    `default` is that of a function's parameter, or the field of a dataclass.
+    """
+    metadata: Mapping[Any, Any] = {}
+    if isinstance(default, Field):
+        metadata = default.metadata
+        default = Parameter.empty if default.default is MISSING else default.default
+    if _SPEC in metadata:
+        hint = Annotated[hint, metadata[_SPEC](name)]
     elif hasattr(hint, "__metadata__"):
         hint = Annotated[hint.__origin__, hint.__metadata__[0].metadata[_SPEC](name)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

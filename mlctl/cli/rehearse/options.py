@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import files
-from mlctl.cli.local.flag_text import read_text
+from mlctl.cli.local.flags import read_text
 from mlctl.cli.shell import InvalidValue, flag
 from mlctl.cli.shell.rule_choice import Strict
 from mlctl.dataclasses import asdict, dataclass
@@ -58,11 +58,7 @@ class KillArgs:
     seed: int = flag("The random seed, which selects the kills.", default=0, metavar="S", min=0)
 
     def schedule(self) -> KillSchedule:
-        """The losses that the flags ask for.
-
-        Raises:
-            InvalidValue: several flags say what takes nodes away, or one cannot be read.
-        """
+        """The losses that the flags ask for."""
         from mlctl.rehearsal.stage import KillSchedule
 
         return KillSchedule(
@@ -104,22 +100,14 @@ class TrainingArgs:
 
     @property
     def seconds(self) -> float | None:
-        """How long the training takes on a node, without a loss; None where no flag says.
-
-        Raises:
-            InvalidValue: only the time of a step was.
-        """
+        """How long the training takes on a node, without a loss; None where no flag says."""
         if self.steps is None and self.seconds_per_step is not None:
             why = "how many steps there are is missing: --steps"
             raise InvalidValue(why, flag="--seconds-per-step")
         return None if self.steps is None else self.steps * (self.seconds_per_step or _STEP_S)
 
     def refuse(self) -> None:
-        """Refuse flags that are for trainings with a scoring script.
-
-        Raises:
-            InvalidValue: one was given.
-        """
+        """Refuse flags that are for trainings with a scoring script."""
         flags = _flags(self)
         if flags:
             why = "this is for trainings, and not for scoring scripts"

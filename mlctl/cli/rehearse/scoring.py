@@ -13,7 +13,6 @@ from mlctl import files
 from mlctl.cli.rehearse.options import CodeArgs, RunArgs
 from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue, Session
-from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
@@ -35,18 +34,16 @@ def rehearse(
     """Rehearse a deployment, or a script `alone`, and write what came of it.
 
     Raises:
-        InvalidValue: the flags ask for what cannot be.
         RehearsalError: there are no inputs, or they cannot be read.
-        Permanent: the script cannot be used without any loss, or takes too long.
     """
     if subject.input is None:
         raise InvalidValue("a scoring script needs inputs", flag="--input")
     path = Path(subject.input)
     deployment = _with_flags(deployment, path, subject, stub=runs.stub)
-    with stage(output.session, runs) as here:
-        inputs = _read_inputs(deployment, path, here)
+    with stage(output.session, runs) as stage_:
+        inputs = _read_inputs(deployment, path, stage_)
         deployment = _with_sizes(output.session, deployment, runs.nodes, inputs, alone=alone)
-        return _rehearse(deployment, inputs, schedule, here, output)
+        return _rehearse(deployment, inputs, schedule, stage_, output)
 
 
 def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: bool) -> Deployment:
@@ -123,22 +120,16 @@ def _rehearse(
             rehearsal = scoring.rehearse(deployment, inputs, schedule, watched)
     except ScriptFails as error:
         raise Permanent("ScriptFails", _fails(error, deployment)) from None
-    findings = Report(strict=output.strict)
-    code = Path(os.path.relpath(deployment.code))
-    findings.extend(report.findings(rehearsal.evidence, code, output.again))
-    summary = report.summary(rehearsal, findings)
-    exit_code = output.write(
-        findings,
+    return output.conclude(
+        rehearsal,
+        deployment.code,
+        report.summary,
         {
-            RehearsalFormat.JSON: lambda: report.as_json(rehearsal, findings),
-            RehearsalFormat.JUNIT: lambda: report.as_junit(rehearsal, rehearsal.evidence),
-            RehearsalFormat.HTML: lambda: page.scoring(rehearsal, summary, output.again),
+            RehearsalFormat.JSON: lambda findings, _: report.as_json(rehearsal, findings),
+            RehearsalFormat.JUNIT: lambda *_: report.as_junit(rehearsal, rehearsal.evidence),
+            RehearsalFormat.HTML: lambda _, text: page.scoring(rehearsal, text, output.again),
         },
-        summary,
     )
-    if rehearsal.stopped is not None:
-        raise rehearsal.stopped
-    return exit_code
 
 
 def _fails(error: ScriptFails, deployment: Deployment) -> str:

@@ -34,12 +34,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
-    """Folder, interpreter and environment; in the end no process and no folder is left.
-
-    Raises:
-        InvalidValue: there is no such Python, or the folder cannot be made.
-        Permanent: the block takes too long.
-    """
+    """Folder, interpreter and environment; in the end no process and no folder is left."""
     from mlctl.rehearsal.descendants import swept
     from mlctl.rehearsal.process import Interpreter, TooLate, find_python, without_network
     from mlctl.rehearsal.stage import Stage
@@ -168,17 +163,30 @@ class Output:
 
             yield replace(stage, progress=begin, on_event=view.show)
 
-    def write(
-        self, report: Report, views: Mapping[RehearsalFormat, Callable[[], str]], summary: str
+    def conclude(
+        self,
+        rehearsal: Any,
+        code: Path,
+        summary_of: Callable[[Any, Report], str],
+        views: Mapping[RehearsalFormat, Callable[[Report, str], str]],
     ) -> Exit:
-        """Write the view that was asked for; else the findings and a summary, for people."""
-        from mlctl.render.findings import diagnostics
+        """Write what a rehearsal of the code in a folder has shown; then raise what stopped it.
 
-        view = views.get(self.form)
+        That is the view that was asked for; else the findings and a summary, for people.
+        """
+        from mlctl.render.findings import diagnostics
+        from mlctl.render.rehearsal import report
+
+        findings = Report(strict=self.strict)
+        folder = Path(os.path.relpath(code))
+        findings.extend(report.findings(rehearsal.evidence, folder, self.again))
+        summary, view = summary_of(rehearsal, findings), views.get(self.form)
         if view is not None:
-            self.session.out_data(view())
+            self.session.out_data(view(findings, summary))
         else:
             color = self.session.color(sys.stdout)
-            text = diagnostics.report(report, color=color, width=self.session.width)
+            text = diagnostics.report(findings, color=color, width=self.session.width)
             self.session.out(text + ("\n" if text else "") + summary)
-        return Exit.ERROR if report.failed else Exit.OK
+        if rehearsal.stopped is not None:
+            raise rehearsal.stopped
+        return Exit.ERROR if findings.failed else Exit.OK

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from mlctl.cli.rehearse.options import RunArgs, TrainingArgs
 from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue
-from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
@@ -25,8 +24,6 @@ def rehearse(
     """Rehearse a training, and write what came of it.
 
     Raises:
-        InvalidValue: flags that say nothing together.
-        Permanent: the command fails without any loss, or takes too long.
         RehearsalError: the training cannot be so, or a weather does not know how long it is.
     """
     from mlctl.rehearsal.training.job import with_nodes, with_steps
@@ -45,8 +42,8 @@ def rehearse(
         anywhere=args.kill_at_any_time,
         seconds=args.seconds,
     )
-    with stage(output.session, runs) as here:
-        return _rehearse(training, plan, here, output)
+    with stage(output.session, runs) as stage_:
+        return _rehearse(training, plan, stage_, output)
 
 
 def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Output) -> Exit:
@@ -57,22 +54,16 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
         rehearsal = rehearse_training(training, here, plan)
     except TrainingFails as error:
         raise Permanent("TrainingFails", _fails(str(error), training.code)) from None
-    findings = Report(strict=output.strict)
-    code = Path(os.path.relpath(training.code))
-    findings.extend(report.findings(rehearsal.evidence, code, output.again))
-    summary = report.training_summary(rehearsal, findings)
-    exit_code = output.write(
-        findings,
+    return output.conclude(
+        rehearsal,
+        training.code,
+        report.training_summary,
         {
-            RehearsalFormat.JSON: lambda: report.training_json(rehearsal, findings),
-            RehearsalFormat.JUNIT: lambda: report.training_junit(rehearsal),
-            RehearsalFormat.HTML: lambda: page.training(rehearsal, summary, output.again),
+            RehearsalFormat.JSON: lambda findings, _: report.training_json(rehearsal, findings),
+            RehearsalFormat.JUNIT: lambda *_: report.training_junit(rehearsal),
+            RehearsalFormat.HTML: lambda _, text: page.training(rehearsal, text, output.again),
         },
-        summary,
     )
-    if rehearsal.stopped is not None:
-        raise rehearsal.stopped
-    return exit_code
 
 
 def _fails(text: str, code: Path) -> str:

@@ -31,11 +31,7 @@ class CodeArgs:
 
 
 def python_of(session: Session, args: CodeArgs) -> str | None:
-    """The interpreter that runs code; None where none is to be run.
-
-    Raises:
-        InvalidValue: there is no such Python.
-    """
+    """The interpreter that runs code; None where none is to be run."""
     stored = read(session.environment).get(key(session.environment))
     if not args.run_code and stored is None:
         return None
@@ -48,11 +44,7 @@ def python_of(session: Session, args: CodeArgs) -> str | None:
 
 
 def backend_is_local(session: Session, args: CodeArgs) -> bool:
-    """Whether code can be run: on the simulated cloud alone.
-
-    Raises:
-        InvalidValue: it was asked for elsewhere.
-    """
+    """Whether code can be run: on the simulated cloud alone."""
     is_local = session.backend_name == "local"
     if args.run_code and not is_local:
         raise InvalidValue(

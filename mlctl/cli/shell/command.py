@@ -52,9 +52,9 @@ def _register(group: CommandGroup, name: str, body: Body) -> None:
         own_values = {name: _value(hint, name, values) for name, hint in own_hints.items()}
         return body(session, **own_values)
 
-    own = [parameter for parameter in parameters(body) if parameter.name != "session"]
+    declared = [parameter for parameter in parameters(body) if parameter.name != "session"]
     of_project = name not in _OF_NO_PROJECT
-    add(group, name, run, own, inspect.getdoc(body) or "", of_project=of_project)
+    add(group, name, run, declared, inspect.getdoc(body) or "", of_project=of_project)
 
 
 def add(
@@ -126,11 +126,16 @@ def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
 def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """The parameters of a function; for one that is a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
-    for name, parameter in inspect.signature(of).parameters.items():
+    defaults: dict[str, Any] = (
+        {field.name: field for field in fields(of)}
+        if is_dataclass(of)
+        else {name: entry.default for name, entry in inspect.signature(of).parameters.items()}
+    )
+    for name, default in defaults.items():
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
             yield from parameters(hints[name])
         else:
-            yield declared(name, hints[name], parameter.default, of)
+            yield declared(name, hints[name], default)
 
 
 def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
@@ -144,11 +149,7 @@ _GLOBAL_NAMES = frozenset(option.name for option in GLOBAL_FLAGS)
 
 
 def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
-
-    Raises:
-        InvalidValue: it is none of these.
-    """
+    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration."""
     try:
         return durations.parse(text)
     except ValueError:

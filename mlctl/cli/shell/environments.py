@@ -44,12 +44,7 @@ _Ran: TypeAlias = tuple[int, str, str]  # exit code, stdout and stderr
 
 
 def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
-    """The environments that a command line means, where they are more than one; else none.
-
-    Raises:
-        ProjectError: `mlctl.yml` cannot be used.
-        InvalidValue: it describes no environments.
-    """
+    """The environments that a command line means, where they are more than one; else none."""
     text = values.get("env") or environment.get(_VARIABLE) or ""
     listed = list(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
     if text != ALL and "," not in text:
@@ -64,12 +59,7 @@ def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[s
 
 
 def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, Any]) -> int:
-    """Run the command line in each of the environments; the worst of their exit codes.
-
-    Raises:
-        UsageError: all would write the same file, or their output cannot be put together.
-        UnknownEnvironment: there is none of one of the names.
-    """
+    """Run the command line in each of the environments; the worst of their exit codes."""
     project = load_project(project_file_of(paths_of(values)))
     for name in names:
         project.within(name)
@@ -197,7 +187,7 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
             "mlctl",
             _FLAG,
             name,
-            *(_named(argument, name) for argument in line),
+            *(argument.replace(PLACE, name) for argument in line),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -210,10 +200,6 @@ def _start(line: Sequence[str], name: str, file: Path, together: bool) -> subpro
         },
         encoding="utf-8",
     )
-
-
-def _named(argument: str, name: str) -> str:
-    return argument.replace(PLACE, name)
 
 
 def _without_flags(args: Sequence[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ class Exit(IntEnum):
     TIMED_OUT = 9
     LOCKED = 10
     LATE = 11
-    TOO_DEAR = 12
+    OVER_BUDGET = 12
     IMPOSSIBLE = 13
     BUG = 70
 
@@ -78,7 +78,7 @@ MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.CANCELLED, "`finish`", "Not started, cancelled, or left running after Ctrl-C."),
     (Exit.LOCKED, "`finish`", "Another controller of the job is running."),
     (Exit.LATE, "`finish`", "The job is done, but after its deadline."),
-    (Exit.TOO_DEAR, "`finish`", "Stopped before a step that would exceed `--max-cost`."),
+    (Exit.OVER_BUDGET, "`finish`", "Stopped before a step that would exceed `--max-cost`."),
     (Exit.IMPOSSIBLE, "`finish`", "Gave up after identical failures (`--give-up-after`)."),
     (Exit.BUG, "all", "A bug in mlctl. `--debug` shows the traceback."),
 )

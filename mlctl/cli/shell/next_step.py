@@ -20,11 +20,7 @@ _MOST = 500  # files that are read; of more, nobody waits for what is said here
 
 
 def next_step(session: Session) -> str:
-    """What is in the current folder, and the commands that come next.
-
-    Raises:
-        ProjectError: `mlctl.yml` cannot be used.
-    """
+    """What is in the current folder, and the commands that come next."""
     folders = sorted(os.path.dirname(path) or "." for path in projects_below("."))  # noqa: PTH120
     session = Session(session.flags, session.environment, folders[:1] or ["."])
     environments = session.settings.project.environments
@@ -32,13 +28,13 @@ def next_step(session: Session) -> str:
         flags = replace(session.flags, env=environments[0])
         session = Session(flags, session.environment, session.paths)
     if len(folders) > 1:
-        here = f"projects in {listed(folders, 'and')}"
+        place = f"projects in {listed(folders, 'and')}"
         steps = [(f"cd {shlex.quote(folders[0])} && mlctl", "what to do next in one of them"), _ALL]
     else:
-        here, steps = _steps(session)
+        place, steps = _steps(session)
     longest = max(len(command) for command, _ in steps)
     lines = [f"  {command.ljust(longest)}  # {why}" for command, why in steps]
-    return "\n".join([f"mlctl {__version__}: {here}", *lines])
+    return "\n".join([f"mlctl {__version__}: {place}", *lines])
 
 
 def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
@@ -72,17 +68,17 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
             (valid, "show which files were skipped, and why"),
             _ALL,
         ]
-    there = f"{counted(len(graph.resources), 'resource')} in files"
+    declared = f"{counted(len(graph.resources), 'resource')} in files"
     last = [(f"mlctl graph {files}", "show how resources refer to each other"), _ALL]
     if "batch-deployment" in graph.by_kind:
         last[0] = (f"mlctl simulate {files} --files 1000", "forecast time and cost of a batch job")
     if session.backend_name == "local" and not LOCAL_DB.exists():
-        return f"{there}, nothing applied yet", [
+        return f"{declared}, nothing applied yet", [
             (plan, "show what would be created, and its cost"),
             (f"mlctl apply {files}", "create it in a simulated workspace"),
             *last,
         ]
-    return there, [
+    return declared, [
         (plan, "show what would change"),
         (f"mlctl drift {files}", "show changes made elsewhere"),
         *last,

@@ -72,9 +72,6 @@ def print_data(
 
     `columns` are those of a table, unless a query made something else of the data. `secret`: what
     looks like a secret is what was asked for.
-
-    Raises:
-        InvalidValue: the query is not valid JMESPath, or not for this data.
     """
     from mlctl.render.cloud import resources, tables
 
@@ -124,11 +121,7 @@ class CompiledQuery:
     flag: str
 
     def search(self, data: Data) -> Data:
-        """What the query finds in `data`.
-
-        Raises:
-            InvalidValue: a function does not take what the data has there.
-        """
+        """What the query finds in `data`."""
         try:
             return self.expression.search(data)
         except _ERRORS as error:
@@ -136,12 +129,7 @@ class CompiledQuery:
 
 
 def compiled(query: str, flag: str = "--query") -> CompiledQuery:
-    """A query to search with.
-
-    Raises:
-        InvalidValue: it is not valid JMESPath, or calls a function that there is not, or with too
-            many or too few arguments.
-    """
+    """A query to search with."""
     import jmespath
 
     try:

@@ -37,9 +37,6 @@ def project_file_of(paths: Sequence[str]) -> Path:
     """The `mlctl.yml` of the paths; of a saved plan, that of its files.
 
     Where they have none, and without paths, it is that of the current folder. It may not be there.
-
-    Raises:
-        SeveralProjects: they have several.
     """
     patterns = [path.replace(PLACE, "*") if PLACE in path else path for path in paths]
     if len(patterns) > 1 and (PLACE in paths[0] or is_plan(Path(paths[0]))):

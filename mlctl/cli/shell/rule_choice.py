@@ -32,12 +32,7 @@ class RuleArgs:
     strict: Strict = False
 
     def report(self, session: Session) -> Report:
-        """A report for these rules.
-
-        Raises:
-            InvalidValue: a flag names no rule.
-            ProjectError: `mlctl.yml` cannot be used.
-        """
+        """A report for these rules."""
         return new_report(session, self.ignore, self.select, strict=self.strict)
 
 
@@ -54,22 +49,13 @@ def new_report(
     """A report for the flags' values, each of which may hold several codes with commas between.
 
     What `mlctl.yml` ignores is left out, too.
-
-    Raises:
-        InvalidValue: one of them names no rule.
-        ProjectError: `mlctl.yml` cannot be used.
     """
     out = ignored(session, ignore)
     return Report(out, _codes(session, "--select", select), strict, session.as_az)
 
 
 def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
-    """The rules that flags and `mlctl.yml` leave out.
-
-    Raises:
-        InvalidValue: a flag names no rule.
-        ProjectError: `mlctl.yml` cannot be used.
-    """
+    """The rules that flags and `mlctl.yml` leave out."""
     return _codes(session, "--ignore", ignore) | session.settings.project.ignore
 
 
@@ -85,5 +71,5 @@ def _codes(session: Session, flag: str, texts: Sequence[str] | None) -> frozense
     for code in sorted(codes - own_names):
         hint = unknown_rule(code)
         if hint is not None:
-            raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)
+            raise InvalidValue(f"`{code}` is not a rule: {hint}", flag=flag)
     return codes

@@ -86,10 +86,6 @@ class Configuration:
         """A `mlctl.yml`, mlctl's configuration and az's.
 
         With `stage` the project is that of one of its environments.
-
-        Raises:
-            ProjectError: `mlctl.yml` cannot be used.
-            UnknownEnvironment: it has no such environment.
         """
         az = _az_folder(environment)
         project = load_project(project_file)
@@ -114,12 +110,7 @@ class Configuration:
     def scope(
         self, backend: str, flags: Mapping[str, str | None], *, needed: Collection[str] = PARTS
     ) -> Scope:
-        """The workspace; parts of its name that are not `needed` may be empty.
-
-        Raises:
-            ScopeError: a part is missing (on the local backend every part has a default), or a
-                variable names another one than `mlctl.yml`, and no flag says which.
-        """
+        """The workspace; parts of its name that are not `needed` may be empty."""
         parts = {part: flags.get(part) or self._agreed(places) for part, places in PARTS.items()}
         if backend == "local":
             fallback = {part: getattr(LOCAL_SCOPE, part) for part in PARTS}
@@ -131,11 +122,7 @@ class Configuration:
         return Scope(**{part: value or "" for part, value in parts.items()})
 
     def _agreed(self, part: ScopePart) -> str | None:
-        """A part of the workspace's name as `mlctl.yml` has it, else as it is configured.
-
-        Raises:
-            ScopeError: a variable of the shell names another one.
-        """
+        """A part of the workspace's name as `mlctl.yml` has it, else as it is configured."""
         project_value = self.project.text(part.key)
         if project_value is None or self.project.chosen.get(part.key):
             return self.configured(part)

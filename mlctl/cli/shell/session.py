@@ -46,23 +46,12 @@ class Session:
 
     @cached_property
     def settings(self) -> Configuration:
-        """The configuration files and variables.
-
-        Raises:
-            SeveralProjects: the paths belong to several projects.
-            ProjectError: `mlctl.yml` cannot be used.
-            UnknownEnvironment: it has no such environment.
-        """
+        """The configuration files and variables."""
         stage = self.flags.env or self.environment.get("MLCTL_ENV")
         return Configuration.read(project_file_of(self.paths), self.environment, stage)
 
     def loader(self, report: Report, kind: Kind | None = None, **settings: Any) -> Loader:
-        """A loader of documents with these settings, for today, the environment and its variables.
-
-        Raises:
-            ProjectError: `mlctl.yml` or an overlay cannot be used.
-            InvalidValue: a variable is given that makes no sense.
-        """
+        """A loader of documents with these settings, for today and the session's variables."""
         from mlctl.cli.parser.arguments import InvalidValue
         from mlctl.project.load import VariableError, loader, variables
 
@@ -80,11 +69,7 @@ class Session:
         return loader(project, report, self.today, values, lambda: self.policies, kind, **settings)
 
     def _given(self) -> dict[str, Data]:
-        """The variables of `--var`.
-
-        Raises:
-            InvalidValue: one is not NAME=VALUE.
-        """
+        """The variables of `--var`."""
         from mlctl import source
         from mlctl.cli.parser.arguments import InvalidValue
 
@@ -98,11 +83,7 @@ class Session:
 
     @cached_property
     def policies(self) -> Policies:
-        """The project's own rules.
-
-        Raises:
-            ProjectError: a file of them cannot be used.
-        """
+        """The project's own rules."""
         from mlctl.project.load import policies_of
 
         return policies_of(self.settings.project, self.today)
@@ -122,20 +103,12 @@ class Session:
 
     @cached_property
     def quiet(self) -> bool:
-        """Whether errors alone are shown: by the flag, or by az's `core.only_show_errors`.
-
-        Raises:
-            ProjectError: `mlctl.yml` cannot be used.
-        """
+        """Whether errors alone are shown: by the flag, or by az's `core.only_show_errors`."""
         return self.flags.only_show_errors or self.settings.truth("only_show_errors")
 
     @cached_property
     def backend_name(self) -> str:
-        """`local`, `azure`, or what another package provides.
-
-        Raises:
-            ServiceError: there is no such backend.
-        """
+        """`local`, `azure`, or what another package provides."""
         from mlctl.backends import check_name
 
         name = self.settings.backend(self.flags.backend)
@@ -144,11 +117,7 @@ class Session:
 
     @cached_property
     def scope(self) -> Scope:
-        """The workspace that the command works in.
-
-        Raises:
-            ScopeError: it is not known.
-        """
+        """The workspace that the command works in."""
         return self.settings.scope(self.backend_name, self.flags.scope)
 
     @property
@@ -161,10 +130,7 @@ class Session:
 
     @property
     def price_list(self) -> PriceList:
-        """What nodes cost: by a list of the user's, else by the one that mlctl brings along.
-
-        Raises: as `own_price_list`.
-        """
+        """What nodes cost: by a list of the user's, else by the one that mlctl brings along."""
         from mlctl.catalog import prices
 
         return self.own_price_list or prices.listed()
@@ -174,10 +140,6 @@ class Session:
         """The list of --price-file, of the project, or what `mlctl catalog refresh` has written.
 
         The last one lies over that of mlctl. None where there is none of them.
-
-        Raises:
-            ProjectError: `mlctl.yml` cannot be used.
-            InvalidValue: a file cannot be used as a price list.
         """
         flag = self.flags.price_file
         own_list = None if flag else self.settings.project.price_list()
@@ -202,33 +164,25 @@ class Session:
 
     @contextmanager
     def registry(self, name: str) -> Iterator[Registry]:
-        """A registry; says once, on stderr, which one the command reads. No workspace is needed.
-
-        Raises:
-            ServiceError: the backend cannot be opened, or has none.
-        """
+        """A registry; says once, on stderr, which one the command reads. No workspace is needed."""
         from mlctl.backends import open_backend
         from mlctl.backends.ports.backend import SupportsRegistries
         from mlctl.service_errors import Permanent
 
-        known = self.backend_name
-        scope = self.settings.scope(known, self.flags.scope, needed=())
-        backend, _ = open_backend(known, scope, self.environment, self.options)
+        backend_name = self.backend_name
+        scope = self.settings.scope(backend_name, self.flags.scope, needed=())
+        backend, _ = open_backend(backend_name, scope, self.environment, self.options)
         try:
             if not isinstance(backend, SupportsRegistries):
-                raise Permanent("NoRegistries", f"the {known} backend has no registries")
-            self.note(clean(f"{known} backend, registry {name}"))
+                raise Permanent("NoRegistries", f"the {backend_name} backend has no registries")
+            self.note(clean(f"{backend_name} backend, registry {name}"))
             yield backend.registry(name)
         finally:
             backend.close()
 
     @contextmanager
     def writing_registry(self, name: str) -> Iterator[Backend]:
-        """The backend of a registry to write to; says once, on stderr, which one it is.
-
-        Raises:
-            ServiceError: the backend cannot be opened, or writes to no registry.
-        """
+        """The backend of a registry to write to; says once, on stderr, which one it is."""
         with self.registries(needed=()) as backend:
             self.note(clean(f"{self.backend_name} backend, registry {name}"))
             writing = backend.writing_registry(name)
@@ -240,9 +194,6 @@ class Session:
         """The open backend, which can make registries and write to them.
 
         `needed` are the parts of the workspace's name without which it cannot do so.
-
-        Raises:
-            ServiceError: it cannot be opened, or writes to no registry.
         """
         from mlctl.backends.ports.backend import WritesRegistries
         from mlctl.service_errors import Permanent
@@ -261,9 +212,6 @@ class Session:
         """The open backend; says once, on stderr, which workspace the command works on.
 
         With `registry`, the one that writes to that registry.
-
-        Raises:
-            ServiceError: it cannot be opened.
         """
         if registry is not None:
             with self.writing_registry(registry) as writing:
@@ -296,9 +244,6 @@ class Session:
         """The backend, to be closed by the caller, and where it keeps its state.
 
         `needed` are the parts of the workspace's name that it cannot do without.
-
-        Raises:
-            ServiceError: it cannot be opened.
         """
         from mlctl.backends import open_backend
 
@@ -312,11 +257,7 @@ class Session:
         )
 
     def check_state(self) -> None:
-        """Check that the state of the backend that was used can be read, where it keeps one.
-
-        Raises:
-            ServiceError: it is damaged.
-        """
+        """Check that the state of the backend that was used can be read, where it keeps one."""
         if not self._has_opened:
             return
         from mlctl.backends.ports.backend import SupportsStateCheck
@@ -330,12 +271,7 @@ class Session:
 
     @cached_property
     def journals(self) -> Journals:
-        """The journals of the project's applies in this workspace, beside its `mlctl.yml`.
-
-        Raises:
-            ProjectError: `mlctl.yml` cannot be used.
-            ScopeError: the workspace is not known.
-        """
+        """The journals of the project's applies in this workspace, beside its `mlctl.yml`."""
         from mlctl.planning.unfinished.journal import FOLDER, Journals
 
         document, folder = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")

@@ -29,11 +29,7 @@ class TolerantStream(io.TextIOWrapper):
     terminal = False
 
     def write(self, text: str) -> int:
-        """Write; without a reader, discard.
-
-        Raises:
-            OutputError: there is no room.
-        """
+        """Write; without a reader, discard."""
         try:
             return super().write(text)
         except OSError as error:
@@ -41,11 +37,7 @@ class TolerantStream(io.TextIOWrapper):
             return len(text)
 
     def flush(self) -> None:
-        """Flush; without a reader, discard.
-
-        Raises:
-            OutputError: there is no room.
-        """
+        """Flush; without a reader, discard."""
         try:
             super().flush()
         except OSError as error:

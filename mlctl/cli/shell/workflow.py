@@ -56,10 +56,6 @@ def perform(
     """Carry out a plan; unless `show` does, the events are printed for people.
 
     The caller prints the summary.
-
-    Raises:
-        LeaseHeld: another apply of the project runs.
-        OutputError: a file cannot be written.
     """
     from mlctl.workflow.applying import apply_plan, collect_silently
     from mlctl.workflow.renaming import WriteError

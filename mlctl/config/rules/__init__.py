@@ -1,7 +1,7 @@
 """The semantic rules: checks of the graph that a schema cannot express.
 
 They are pure: the date and the file system are in the `RuleContext`. Each topic is a module with
-its rules and `CHECKS`, and is imported where a document is of a kind that it is about.
+its rules and `CHECKS`, imported only if a document is of a kind that it covers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mlctl.diagnostics import Diagnostic, Rule
 
 __all__ = ["TOPICS", "RuleContext", "check", "rules"]
 
-# The kinds that a topic is about; it is about all kinds where it names none.
+# The kinds of each topic; a topic without any covers all kinds.
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "names": (),
     "paths": (),
@@ -39,7 +39,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 
 
 def rules() -> tuple[Rule, ...]:
-    """The rules of all topics, sorted by code."""
+    """Return the rules of all topics, sorted by code."""
     modules = [import_module(f"{__name__}.{topic}") for topic in TOPICS]
     values = (value for module in modules for value in vars(module).values())
     topic_rules = {value for value in values if isinstance(value, Rule)}
@@ -47,7 +47,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def check(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """The findings of all rules, in no order. Values may have wrong types (the schema says so)."""
+    """Yield the findings of all rules, in no order; the schema checks the types of values."""
     for topic, kinds in TOPICS.items():
         if not kinds or not graph.by_kind.keys().isdisjoint(kinds):
             for find in import_module(f"{__name__}.{topic}").CHECKS:

@@ -31,7 +31,7 @@ _SECRETS = ("admin_password", "ssh_key_value")
 def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC310 and MLC311."""
     for cluster in declared(graph, "compute"):
-        # What `show` printed has no secrets, and can be applied again all the same.
+        # Output of `show` has no secrets, but can still be applied.
         is_printed = cluster.get("provisioning_state") is not None
         if not is_printed and all(
             lacks_key(cluster, "ssh_settings", secret) for secret in _SECRETS
@@ -50,13 +50,13 @@ def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 NO_LOGIN,
                 cluster,
                 cluster.label(("ssh_public_access_enabled",)),
-                "the SSH port is opened, and there is no user to log in with",
+                "the SSH port is open, but there is no user to log in as",
                 "add `ssh_settings`, or remove `ssh_public_access_enabled`",
             )
 
 
 def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC312 and MLC313. Labels are never on the line of a secret, as their lines are printed."""
+    """MLC312 and MLC313. Labels are never on a secret's line, since lines are printed."""
     for cluster in declared(graph, "compute"):
         at = ("ssh_settings", "admin_password")
         password = cluster.text(*at)
@@ -100,9 +100,9 @@ def identity(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 STRAY_IDS,
                 resource,
                 resource.label(ids, key=True),
-                f"`user_assigned_identities` do not go with `type: {kind}`",
+                f"`user_assigned_identities` cannot be combined with `type: {kind}`",
                 "write `type: user_assigned`, or remove the list",
-                resource.label(("identity", "type"), "this does not ask for them"),
+                resource.label(("identity", "type"), "this type has none"),
             )
 
 
@@ -155,7 +155,7 @@ def network(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _beside(cluster: Resource, secret: str) -> Label | None:
-    """A key near a secret, but on another line; None if there is none."""
+    """Return a key near a secret, but on another line; None if there is none."""
     hidden = cluster.label(("ssh_settings", secret)).span
     for at in (("ssh_settings",), ("name",)):
         label = cluster.label(at, key=True)

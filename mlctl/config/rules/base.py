@@ -1,4 +1,4 @@
-"""What the rules share: their context, access to resources and values, and findings."""
+"""Shared parts of the rules: their context, access to values, and findings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from mlctl.schema.text import nearest
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """What the rules may know beyond the documents.
+    """What rules may know beyond the documents.
 
-    `exists` says whether a path exists, and raises nothing. `planning` is true for `plan` and
-    `apply`, which read the local files that a document names; `validate` does not. `script` gives
-    the text of a scoring script, None if it cannot be read or is not to be checked. `read` gives
-    the document of a component that another one names, `conda` that of a conda file; None where
-    there is none to read.
+    `exists` says whether a path exists, and never raises. `planning` is true for `plan` and
+    `apply`, which read the local files of documents; `validate` does not. `script` gives the text
+    of a scoring script, None if it cannot be read or is not to be checked. `read` gives the
+    document of a component that another one names, `conda` a conda file's; None if there is none.
     """
 
     today: date
@@ -36,12 +35,12 @@ class RuleContext:
 
 
 def declared(graph: Graph, kind: str | None = None) -> Sequence[Resource]:
-    """The declared resources (of one kind, by its name), including those that repeat an address."""
+    """Return the declared resources (of a kind, by name), including repeated addresses."""
     return graph.with_repeated if kind is None else graph.by_kind.get(kind, ())
 
 
 def deployments(graph: Graph) -> Iterator[Resource]:
-    """The declared deployments of endpoints of all sorts."""
+    """Yield the declared deployments of all endpoints."""
     for resources in graph.by_kind.values():
         if resources[0].kind.parent is not None:
             yield from resources
@@ -50,18 +49,18 @@ def deployments(graph: Graph) -> Iterator[Resource]:
 def finding(
     rule: Rule, resource: Resource, at: Label | None, message: str, hint: str, *related: Label
 ) -> Diagnostic:
-    """A diagnostic about `resource`; one that is written inline goes by its owner's address."""
+    """Build a diagnostic about `resource`; an inline one is called by its owner's address."""
     return Diagnostic(rule, message, at, hint, related, str(resource.owner or resource.address))
 
 
 def whole_number(resource: Resource, *at: str) -> int | None:
-    """The effective value (default included) if it is a whole number."""
+    """Return the effective value (default included) if it is a whole number."""
     value = resource.effective(*at)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def enum_value(resource: Resource, *at: str) -> str:
-    """The effective value of an enum in lower case."""
+    """Return the effective value of an enum in lower case."""
     return str(resource.effective(*at)).casefold()
 
 
@@ -72,13 +71,13 @@ def has_key(resource: Resource, *at: str) -> bool:
 
 
 def is_serverless(job: Resource) -> bool:
-    """Whether a job names no compute of the workspace."""
+    """Whether a job names no compute in the workspace."""
     name = job.text("compute")
     return name is None or name.removeprefix("azureml:").casefold() == "serverless"
 
 
 def lacks_key(resource: Resource, *at: str) -> bool:
-    """Whether the mapping above `at` is in the document, without the key or a misspelling of it."""
+    """Whether the mapping above `at` is in the document without the key or a misspelling of it."""
     above, key = resource.get(*at[:-1]), at[-1]
     if not isinstance(above, dict) or key in above:
         return False

@@ -21,7 +21,7 @@ NO_MAX = Rule("MLC302", "max-instances-left-out", Severity.WARNING)
 ZERO_IDLE_TIME = Rule("MLC303", "zero-idle-time", Severity.WARNING)
 UNKNOWN_REGION = Rule("MLC307", "unknown-region", Severity.WARNING)
 
-# Sovereign clouds and early-update regions exist, but no public list has them.
+# Sovereign clouds and early-update regions exist, but are not listed publicly.
 _ELSEWHERE = ("usgov", "usdod", "ussec", "usnat", "china", "bleu", "delos")
 _EARLY = ("euap", "stage", "stg")
 
@@ -38,7 +38,7 @@ def min_over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             cluster,
             cluster.label(("min_instances",)),
             f"`min_instances` is {least}, but `max_instances` is {largest}"
-            + (" when it is left out" if left_out else ""),
+            + (" by default" if left_out else ""),
             f"write `max_instances: {least}` or more, or lower `min_instances`",
             *(() if left_out else (cluster.label(("max_instances",), "at most this many"),)),
         )
@@ -52,7 +52,7 @@ def no_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 NO_MAX,
                 cluster,
                 cluster.label(("name",)),
-                f"`{cluster.address.name}` does not say `max_instances`: 4 will be sent",
+                f"`{cluster.address.name}` does not set `max_instances`, so it gets 4",
                 "write `max_instances: 4`, or as many as you want to pay for",
             )
 
@@ -81,8 +81,8 @@ def unknown_region(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             UNKNOWN_REGION,
             resource,
             resource.label(("location",)),
-            f"no region `{place}` is known",
-            f"did you mean `{near}`?" if near else "leave `location` out to have the workspace's",
+            f"the region `{place}` is unknown",
+            f"did you mean `{near}`?" if near else "remove `location` to use the workspace's",
         )
 
 

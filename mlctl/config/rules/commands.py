@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
 from mlctl.config.graph import Graph
-from mlctl.config.pipelines import Part, pipelines, within
+from mlctl.config.pipelines import Part, is_declared, pipelines, within
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Rule, Severity
@@ -29,20 +29,20 @@ from mlctl.schema.text import listed, nearest, shown
 UNDECLARED = Rule("MLC342", "undeclared-input-or-output", Severity.ERROR)
 BROKEN_EXPRESSION = Rule("MLC357", "broken-expression", Severity.WARNING)
 
-# Where commands stand in what runs one.
+# The places of commands in whatever runs one.
 _TEXTS: tuple[Pointer, ...] = (
     *(("command",), ("args",), ("input_data",)),
     *(("task", "program_arguments"), ("task", "append_row_to"), ("task", "model")),
 )
-# `[--x ${{inputs.x}}]`, an older form: the whole of it is left out if there is no input.
+# `[--x ${{inputs.x}}]`, an older form: left out completely if the input has no value.
 _OLD_OPTIONAL = re.compile(r"(?<!\$)(?<!\$\[)\[[^\[\]]*\]")
 _PROSE = ("description", "display_name", "comment", "tags")
-_ALWAYS = {OUTPUTS: ("default",)}  # what every job has
+_ALWAYS = {OUTPUTS: ("default",)}  # present in every job
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """What runs a command, and the inputs, outputs and parameters that it may name."""
+    """Something with a command, and the inputs, outputs and parameters that it may name."""
 
     owner: Resource
     part: Part
@@ -51,23 +51,23 @@ class _Command:
 
 
 def undeclared(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC342, once for each name of a command."""
+    """MLC342, once per name in a command."""
     for command in _commands(graph):
         for at in _TEXTS:
             text = pointer.get(command.part.data, at)
             if isinstance(text, str):
                 blank = _OLD_OPTIONAL.sub(lambda match: " " * len(match[0]), text)
                 first_uses = {
-                    expression.path[:2]: expression for expression in reversed([*find(blank)])
+                    expression.path: expression for expression in reversed([*find(blank)])
                 }
                 for expression in reversed(first_uses.values()):
                     yield from _undeclared(command, at, expression)
 
 
 def _undeclared(command: _Command, at: Pointer, expression: Expression) -> Iterator[Diagnostic]:
-    side, name = (*expression.path, "")[:2]
+    side, name = expression.path[0], ".".join(expression.path[1:])
     names = command.known.get(side)
-    if names is None or not name or name in (*names, *_ALWAYS.get(side, ())):
+    if names is None or not name or is_declared(name, (*names, *_ALWAYS.get(side, ()))):
         return
     near = nearest(name, names)
     choices = f"; the {side} are {listed(names, 'and')}" if names and side in SIDES else ""
@@ -94,7 +94,7 @@ def broken_expressions(graph: Graph, _context: RuleContext) -> Iterator[Diagnost
                     BROKEN_EXPRESSION,
                     resource,
                     within(resource.document, (*resource.root, *at), part.start, part.end),
-                    f"{shown(part.text)} is no expression",
+                    f"{shown(part.text)} is not an expression",
                     "close it with `]]`" if part.text.startswith("$[[") else "write `${{...}}`",
                 )
             for part_of_text in find(text):
@@ -109,13 +109,13 @@ def broken_expressions(graph: Graph, _context: RuleContext) -> Iterator[Diagnost
                             part_of_text.start,
                             part_of_text.end,
                         ),
-                        f"`{part_of_text.path[0]}` stands for nothing in an expression",
+                        f"`{part_of_text.path[0]}` means nothing in an expression",
                         f"did you mean `{spelt(near, *part_of_text.path[1:])}`?",
                     )
 
 
 def _commands(graph: Graph) -> Iterator[_Command]:
-    """Whatever runs a command: jobs, components, steps, trials."""
+    """Yield everything that runs a command: jobs, components, steps, trials."""
     for resource in declared(graph):
         data = resource.get()
         if not resource.kind.steps or not isinstance(data, dict):
@@ -148,7 +148,7 @@ def _trial(resource: Resource, part: Part, subject: str) -> Iterator[_Command]:
 
 
 def _known(part: Part) -> dict[str, tuple[str, ...]]:
-    """The names of each side; a side that is no mapping is left to the schema."""
+    """Return the names of each side; the schema reports a side that is not a mapping."""
     return {
         side: tuple(map(str, part.mapping(side)))
         for side in SIDES

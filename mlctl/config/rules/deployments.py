@@ -37,8 +37,8 @@ def count_twice(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 COUNT_TWICE,
                 deployment,
                 deployment.label(("settings", "instance_count"), key=True),
-                "`settings.instance_count` cannot stand next to `resources`",
-                "remove it: `resources.instance_count` counts"
+                "`settings.instance_count` cannot be combined with `resources`",
+                "remove it: `resources.instance_count` applies"
                 if in_resources
                 else "move it to `resources.instance_count`",
                 deployment.label(("resources",), "because of this", key=True),
@@ -56,7 +56,7 @@ def file_name(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                     FILE_NAME,
                     deployment,
                     deployment.label((*above, "output_file_name"), key=True),
-                    "`output_file_name` goes with `output_action: append_row` only",
+                    "`output_file_name` only works with `output_action: append_row`",
                     "remove it, or write `output_action: append_row`",
                     deployment.label(
                         (*above, "output_action"), "no file of predictions is written"
@@ -77,13 +77,15 @@ def dropped(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                     deployment,
                     deployment.label((name,), key=True),
                     f"`{name}` beside `settings` is not sent",
-                    f"remove it: `settings.{name}` counts" if twice else "move it under `settings`",
+                    f"remove it: `settings.{name}` applies"
+                    if twice
+                    else "move it under `settings`",
                     deployment.label(("settings",), "only what is in here is sent", key=True),
                 )
 
 
 def short_timeout(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC323: 30 as written, or left out of `retry_settings` that are written."""
+    """MLC323: 30 as written, or by default in `retry_settings`."""
     for deployment in declared(graph, "batch-deployment"):
         for above in _SETTINGS:
             at = (*above, "retry_settings", "timeout")
@@ -128,7 +130,7 @@ def pipeline_settings(graph: Graph, _context: RuleContext) -> Iterator[Diagnosti
                     UNKNOWN_SETTING,
                     deployment,
                     deployment.label(("settings", name), key=True),
-                    f"`{name}` is no setting that pipelines are known to have",
+                    f"`{name}` is not a known setting of pipelines",
                     f"did you mean `{near}`? There are {listed(_PIPELINE_SETTINGS, 'and')}",
                 )
         if has_key(deployment, "component") and has_key(deployment, "job_definition"):
@@ -136,13 +138,13 @@ def pipeline_settings(graph: Graph, _context: RuleContext) -> Iterator[Diagnosti
                 IGNORED_JOB,
                 deployment,
                 deployment.label(("job_definition",), key=True),
-                "`job_definition` is ignored where there is a `component`",
+                "`job_definition` is ignored because there is a `component`",
                 "remove one of the two",
                 deployment.label(("component",), "this is what runs", key=True),
             )
 
 
-# Where the settings of a model stand: at the top, or under `settings` with `type: model`.
+# The settings of a model are at the top, or under `settings` with `type: model`.
 _SETTINGS: tuple[tuple[str, ...], ...] = ((), ("settings",))
 
 

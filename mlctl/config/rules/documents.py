@@ -1,4 +1,4 @@
-"""Any document: fields that only the service writes, and old `$schema`s."""
+"""Any document: fields that only the service writes, and outdated `$schema`s."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY_TAG = Rule("MLC335", "empty-tag-of-an-endpoint", Severity.WARNING)
 
 
 def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC330: once for each resource, at the first of them."""
+    """MLC330: once per resource, at the first of them."""
     for resource in graph.with_inline_assets:
         data = resource.get()
         if not isinstance(data, dict) or _with_outputs(resource.kind).isdisjoint(data):
@@ -32,7 +32,7 @@ def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 resource,
                 resource.label(pointers[0], key=True),
                 f"{names} {'is' if len(pointers) == 1 else 'are'} the service's own, and ignored",
-                f"leave {'it' if len(pointers) == 1 else 'them'} out",
+                f"remove {'it' if len(pointers) == 1 else 'them'}",
             )
 
 
@@ -49,7 +49,7 @@ def old_schema(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 OLD_SCHEMA,
                 resource,
                 resource.label(("$schema",)),
-                f"`{host}` is not where today's schemas are",
+                f"the schemas are no longer at `{host}`",
                 f"write `{right}`",
             )
 
@@ -69,7 +69,7 @@ def empty_tags(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 @cache
 def _with_outputs(kind: Kind) -> frozenset[str]:
-    """The top-level keys, in any form, that are read-only or have read-only fields within."""
+    """Return the top-level keys, in any form, that are or contain read-only fields."""
     return frozenset(
         name
         for form in kind.forms
@@ -87,7 +87,7 @@ def _has_output(root: Schema, schema: Schema) -> bool:
 
 
 def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:
-    """Where the document sets read-only fields, in its order."""
+    """Yield the places at which the document sets read-only fields, in its order."""
     whole = dereferenced(root, schema)
     if whole.get("readOnly"):
         yield at

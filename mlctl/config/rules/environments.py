@@ -1,4 +1,4 @@
-"""What fails the image of an environment, or what is to run in it: what its packages say."""
+"""Environments whose packages make the image build, or what runs in it, fail."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTRADICTION = Rule("MLC337", "contradicting-packages", Severity.ERROR)
 NOWHERE = Rule("MLC338", "version-of-one-machine", Severity.ERROR)
 
 _SCRIPT = ("code_configuration", "scoring_script")
-_CURATED = "azureml/curated/"  # images that have what the service needs
+_CURATED = "azureml/curated/"  # images that already have what the service needs
 _RUNNERS = {
     "batch-deployment": (
         NO_DRIVER,
@@ -37,7 +37,7 @@ _RUNNERS = {
         "add `azureml-inference-server-http` to its `pip` packages",
     ),
 }
-_MOST_ALIKE = 20  # lines of one package that each further one is held against
+_MOST_ALIKE = 20  # lines of a package to compare each further one with
 _SERVERS = frozenset({"azureml-defaults", "azureml-inference-server-http"})
 _NAME = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#\s][^;#]*)?")
 _BUILT_FOR = re.compile(r"=py(?:thon)?(?P<major>[23])(?P<minor>\d{1,2})(?!\d)[^=]*$")
@@ -45,7 +45,7 @@ _BUILT_FOR = re.compile(r"=py(?:thon)?(?P<major>[23])(?P<minor>\d{1,2})(?!\d)[^=
 
 @dataclass(frozen=True, slots=True)
 class PackageLine:
-    """What names a package, as conda or pip has it, and where it stands."""
+    """A line that names a package, in conda's or pip's syntax, and its place."""
 
     text: str
     label: Label
@@ -53,13 +53,13 @@ class PackageLine:
 
     @property
     def name(self) -> str:
-        """The package, spelt as the index does; "" where the text names none."""
+        """The package as the index spells it; "" if the line names none."""
         match = _NAME.match(self.text)
         return re.sub(r"[-_.]+", "-", match[1]).casefold() if match else ""
 
     @property
     def bound(self) -> str:
-        """Which of its versions, without blanks."""
+        """The version constraint, without blanks."""
         match = _NAME.match(self.text)
         return re.sub(r"\s+", "", match[2] or "") if match else ""
 
@@ -67,7 +67,7 @@ class PackageLine:
 def conda_place(
     resource: Resource, at: Pointer, read: ReadDocument
 ) -> tuple[Document, Pointer] | None:
-    """Where the conda specification of an environment stands; None where there is none to read."""
+    """Return where the conda specification of an environment is; None if there is none to read."""
     value = resource.get(*map(str, at), "conda_file")
     if isinstance(value, str) and is_local(value) and not placeholder(value):
         document = read(resource.document.folder / local_path(value))
@@ -76,7 +76,7 @@ def conda_place(
 
 
 def conda_lines(document: Document, above: Pointer = ()) -> Iterator[PackageLine]:
-    """The packages of a conda specification; what is no text is passed over."""
+    """Yield the packages of a conda specification; entries that are not text are skipped."""
     listed = pointer.get(document.data, (*above, "dependencies"))
     for number, entry in enumerate(listed if isinstance(listed, list) else ()):
         at: Pointer = (*above, "dependencies", number)
@@ -91,7 +91,7 @@ def conda_lines(document: Document, above: Pointer = ()) -> Iterator[PackageLine
 def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
     """MLC337 and MLC338 among the packages of one environment.
 
-    conda and pip are two: the one may replace what the other has installed.
+    conda and pip are checked apart: either may replace what the other has installed.
     """
     by_name: dict[tuple[str, bool], dict[str, PackageLine]] = {}
     for second in lines:
@@ -104,7 +104,7 @@ def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
                 CONTRADICTION,
                 f"`{second.text}` and `{first.text}` contradict each other",
                 second.label,
-                "keep the one that is meant",
+                "keep one of them",
                 (replace(first.label, text="the other"),),
             )
     python = next((line.bound for line in lines if line.of_conda and line.name == "python"), "")
@@ -114,22 +114,22 @@ def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
         if built and version and built.groups() != version.groups():
             yield Diagnostic(
                 CONTRADICTION,
-                f"this build of `{line.name}` is for Python {built['major']}.{built['minor']},"
+                f"this build of `{line.name}` needs Python {built['major']}.{built['minor']},"
                 f" and the environment has {version[1]}.{version[2]}",
                 line.label,
-                "name the version without the build",
+                "give the version without the build",
             )
         if not line.of_conda and re.search(r"={2,3}[^,]*\+unknown$", line.bound):
             yield Diagnostic(
                 NOWHERE,
-                f"`{line.text}` was made on one machine: no package index has such a version",
+                f"`{line.text}` was built locally: no package index has such a version",
                 line.label,
-                "leave it out, or name a version that is published",
+                "remove it, or name a published version",
             )
 
 
 def _exclude(first: PackageLine, second: PackageLine) -> bool:
-    """Whether no version of their package is both; pins alone are compared without `packaging`."""
+    """Whether no version satisfies both; without `packaging`, only pins are compared."""
     pins = [re.fullmatch(r"={1,3}([\d.]+)", line.bound) for line in (first, second)]
     pin = pins[0] or pins[1]
     if pin is None or ";" in first.text + second.text:  # each may be for another platform
@@ -148,7 +148,7 @@ def _exclude(first: PackageLine, second: PackageLine) -> bool:
 
 
 def no_runner(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC332 and MLC336, once for an environment."""
+    """MLC332 and MLC336, once per environment."""
     for kind, (rule, lacks, hint) in _RUNNERS.items():
         reported = set[int]()
         for deployment in declared(graph, kind):
@@ -170,7 +170,7 @@ def no_runner(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 def _lacks_runner(
     rule: Rule, resource: Resource, at: tuple[str, ...], context: RuleContext
 ) -> bool:
-    """Whether an environment lists all of its packages, and not what the rule is about."""
+    """Whether an environment lists all of its packages, but not the one that the rule needs."""
     place = conda_place(resource, at, context.conda)
     is_whole = _CURATED in (resource.text(*at, "image") or "")
     if place is None or is_whole or resource.get(*at, "inference_config") is not None:
@@ -183,7 +183,7 @@ def _lacks_runner(
 
 
 def packages(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC337 and MLC338 in what conda files and inline specifications say."""
+    """MLC337 and MLC338 in conda files and inline specifications."""
     for resource in graph.with_inline_assets:
         place = resource.kind is ENVIRONMENT and conda_place(resource, (), context.conda)
         if place:
@@ -193,7 +193,7 @@ def packages(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _environments(deployment: Resource, graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...]]]:
-    """The environments that are written here: the document, and where it has one."""
+    """Yield a deployment's environments in these files: the document, and the place in it."""
     if isinstance(deployment.get("environment"), dict):
         yield deployment, ("environment",)
     for edge in graph.edges_of(deployment.address):

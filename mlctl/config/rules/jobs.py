@@ -42,7 +42,7 @@ def spot_on_cluster(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
                 SPOT_ON_CLUSTER,
                 job,
                 job.label(_TIER),
-                f"spot nodes are for serverless jobs, and this one runs on `{job.text('compute')}`",
+                f"spot nodes are for serverless jobs, but this one runs on `{job.text('compute')}`",
                 "remove `compute`, or remove `job_tier` and name a low-priority cluster",
                 job.label(("compute",), "so it is not serverless"),
             )
@@ -62,9 +62,7 @@ def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 f"write `max_instances: {nodes}` for the cluster, or lower `instance_count`",
                 cluster.label(("max_instances",), "at most this many")
                 if ("max_instances",) in cluster.values
-                else cluster.label(
-                    ("name",), f"at most {largest} when `max_instances` is left out"
-                ),
+                else cluster.label(("name",), f"at most {largest} by default"),
             )
 
 
@@ -82,7 +80,7 @@ def over_lifetime(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 job.label(_TIMEOUT),
                 f"`timeout` is {seconds} s, and a job{condition} is cancelled"
                 f" after {days} days, {days * _DAY} s",
-                f"write {days * _DAY} or less, or leave `timeout` out",
+                f"write {days * _DAY} or less, or remove `timeout`",
             )
 
 
@@ -97,7 +95,7 @@ def late_checkpoints(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic
                     LATE_CHECKPOINTS,
                     job,
                     job.label(("outputs", name, "mode")),
-                    f"`{name}` is uploaded when the job ends; its node can be taken away before",
+                    f"`{name}` is uploaded when the job ends; its node can be preempted before",
                     "write `mode: rw_mount`, or keep checkpoints in `./outputs/checkpoints`",
                 )
 
@@ -118,7 +116,7 @@ def type_ignored(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _on_clusters(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
-    """Each job with the declared cluster that it names."""
+    """Yield each job with the declared cluster that it names."""
     for job in declared(graph, JOB.name):
         cluster = _cluster(graph, job)
         if cluster is not None:
@@ -133,7 +131,7 @@ def _cluster(graph: Graph, job: Resource) -> Resource | None:
 
 
 def _preemptible(graph: Graph, job: Resource) -> bool:
-    """Whether the job is known to run on low-priority nodes."""
+    """Whether the job certainly runs on low-priority nodes."""
     if is_serverless(job):
         return enum_value(job, *_TIER) == "spot"
     cluster = _cluster(graph, job)

@@ -1,4 +1,4 @@
-"""Low-priority clusters, and their deployments: enough nodes, and more than one of them."""
+"""Low-priority clusters and their deployments: more than one node, enough retries."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FEW = 3
 
 
 def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only.
+    """MLC308, once per cause: at the cluster, or at each deployment that asks for only one node.
 
-    And MLC422, once for a run.
+    MLC422 once per run.
     """
     spare_clusters = [*filter(_is_low_priority, declared(graph, "compute"))]
     if spare_clusters:
@@ -37,15 +37,13 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 cluster.label(("max_instances",)),
                 "a low-priority cluster of one node: the first preemption cancels its job",
                 "write `max_instances: 2` or more, or `tier: dedicated`",
-                cluster.label(("tier",), "nodes can be taken away at any time"),
+                cluster.label(("tier",), "nodes can be preempted at any time"),
             )
     for deployment, cluster in _uses(graph):
         if not _is_low_priority(cluster) or cluster.number("max_instances") == 1:
             continue
         if whole_number(deployment, *_NODES) == 1:
-            left_out = (
-                "" if _NODES in deployment.values else " (`instance_count` is 1 when left out)"
-            )
+            left_out = "" if _NODES in deployment.values else " (`instance_count` is 1 by default)"
             yield finding(
                 SINGLE_NODE,
                 deployment,
@@ -74,7 +72,7 @@ def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             f" {largest}",
             cluster.label(("max_instances",), "at most this many")
             if written
-            else cluster.label(("name",), f"at most {largest} when `max_instances` is left out"),
+            else cluster.label(("name",), f"at most {largest} by default"),
         )
 
 
@@ -100,18 +98,19 @@ def _is_spot(cluster: Resource) -> Diagnostic:
     """MLC422, at the tier of a cluster."""
     return Diagnostic(
         IS_SPOT,
-        "low-priority nodes have been Spot VMs since 2026-03-31: their price varies, and Azure"
-        " Advisor says that new clusters cannot have them",
+        "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure Advisor"
+        " says that new clusters cannot have them",
         Label(_tier(cluster.document)),
-        "for jobs with a deadline, write tier: dedicated; mlctl advise compares both",
+        "write tier: dedicated if the job has a deadline; mlctl advise compares both",
         address=f"compute/{cluster.address.name}",
     )
 
 
 def _tier(document: Document) -> Span:
-    """The tier of a document as it is mostly written, else where the document begins.
+    """Return the usual place of the tier in a document, else its beginning.
 
-    The lines tell: the tree of a document that has no error costs more than the rest of `validate`.
+    Only lines are searched: parsing the tree of a valid document would cost more than the rest of
+    `validate`.
     """
     source, first = document.source, document.line
     for number, line in enumerate(source.lines[first:], first):
@@ -122,7 +121,7 @@ def _tier(document: Document) -> Span:
 
 
 def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
-    """Each deployment of a model with the declared cluster that it names."""
+    """Yield each model deployment with the declared cluster that it names."""
     for deployment in declared(graph, "batch-deployment"):
         if deployment.form.field(_NODES) is None:
             continue

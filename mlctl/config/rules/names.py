@@ -1,4 +1,4 @@
-"""Names: two resources must not have the same address."""
+"""Names: two resources cannot have the same address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFLICT = Rule("MLC202", "conflicting-asset", Severity.ERROR)
 def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC201."""
     for first, second in graph.repeated:
-        if second.owner is not None:  # what two deployments share is theirs both
+        if second.owner is not None:  # both deployments own what they share
             continue
         respelt = str(first.address) != str(second.address)
         yield finding(
@@ -26,14 +26,14 @@ def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             second,
             second.label(("name",)),
             f"`{second.address}` is declared twice"
-            + (": letter case does not tell names apart" if respelt else ""),
+            + (": names do not differ by case" if respelt else ""),
             "rename one of the two, or remove it",
             first.label(("name",), "first declared here"),
         )
 
 
 def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC202; two documents are MLC201 already."""
+    """MLC202; two separate documents are MLC201."""
     assets_by_address: dict[Address, Resource] = {}
     for asset in graph.with_inline_assets:
         if asset.address.version is None:
@@ -47,7 +47,7 @@ def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 asset.label(("name",)),
                 f"`{asset.address}` is described in two ways: {listed(differences, 'and')}"
                 f" {'differs' if len(differences) == 1 else 'differ'}",
-                "describe it once and name it there, or give the other content another version",
+                "describe it once and refer to it, or give the other content another version",
                 first.label(("name",), "first described here"),
             )
 
@@ -60,7 +60,7 @@ def _differences(first: Resource, second: Resource) -> list[str]:
 
 
 def _content(asset: Resource) -> Mapping[Pointer, Data]:
-    """The values of an asset, with paths relative to the working directory."""
+    """Return the values of an asset, with paths relative to the working directory."""
     paths = {field.at for field in asset.form.fields if field.path}
     return {
         at: asset.document.folder / value if at in paths and isinstance(value, str) else value

@@ -27,8 +27,8 @@ def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 WRONG_SUM,
                 endpoint,
                 endpoint.label(("traffic",), key=True),
-                f"the traffic makes {total:g} %, not 100",
-                "correct the percentages; they make 100 together, or 0",
+                f"the traffic adds up to {total:g} %, not 100",
+                "correct the percentages: they must add up to 100, or 0",
             )
 
 
@@ -43,9 +43,9 @@ def mirrored_too(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                     MIRRORED_TOO,
                     endpoint,
                     endpoint.label(("mirror_traffic", name), key=True),
-                    f"`{name}` cannot get copies of requests beside requests",
+                    f"`{name}` cannot get both requests and copies of requests",
                     "remove it from `traffic` or from `mirror_traffic`",
-                    endpoint.label(("traffic", answering_name), "it answers requests", key=True),
+                    endpoint.label(("traffic", answering_name), "it gets requests here", key=True),
                 )
 
 

@@ -20,7 +20,7 @@ MISSING_TO_PLAN = Rule("MLC204", "missing-path-to-plan", Severity.ERROR)
 LEFT_EXPRESSION = Rule("MLC206", "expression-in-content", Severity.WARNING)
 
 _CONDA_FILE: Pointer = ("conda_file",)
-# A file that is named relative to a folder that another field names.
+# Files that are relative to a folder that another field names.
 _INSIDE: dict[Pointer, Pointer] = {
     ("code_configuration", "scoring_script"): ("code_configuration", "code"),
     ("build", "dockerfile_path"): ("build", "path"),
@@ -28,7 +28,7 @@ _INSIDE: dict[Pointer, Pointer] = {
 
 
 def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC203, or MLC204 when planning. Files within a folder are checked only if that exists."""
+    """MLC203, or MLC204 when planning. Files in a folder are checked only if it exists."""
     for resource in graph.with_inline_assets:
         below = (at for at, _ in resource.places("x-mlctl-path"))
         for at in dict.fromkeys((*_path_fields(resource.form), *below)):
@@ -42,7 +42,7 @@ def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC206, for the first of a file."""
+    """MLC206, for the first expression of a file."""
     for resource in graph.with_inline_assets:
         path = local(resource, _CONDA_FILE)
         text = context.script(path) if path is not None else None
@@ -68,15 +68,14 @@ def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
             LEFT_EXPRESSION,
             resource,
             resource.label(_CONDA_FILE),
-            f"`{path}` has `{expression.text}`, and mlctl fills in documents, not the files they"
-            " name",
-            "write the value, or the dependencies in the document",
-            Label(place, "stays as it is"),
+            f"`{path}` has `{expression.text}`, which mlctl only replaces in documents",
+            "write the value, or move the dependencies into the document",
+            Label(place, "not replaced"),
         )
 
 
 def local(resource: Resource, at: Pointer) -> Path | None:
-    """The local path that a value means; None for references, URIs, content and placeholders."""
+    """Return the local path of a value; None for references, URIs, content and placeholders."""
     value = resource.values.get(at) or resource.get(*map(str, at))
     if not isinstance(value, str) or not is_local(value) or placeholder(value):
         return None
@@ -104,7 +103,7 @@ def _missing(
         resource.label(at),
         f"{dotted(at)}: {problem}",
         "correct the path: it is relative to "
-        + ("the folder that is named beside it" if inside else "the folder of this file"),
+        + ("the folder named beside it" if inside else "the folder of this file"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Secrets that stand in a document as plain text, and the asterisks that took the place of one."""
+"""Secrets in documents as plain text, and the asterisks of masked ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
 
 
 def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC319. The lines that are shown have asterisks where the secret is."""
+    """MLC319. The lines that are shown have asterisks in place of the secret."""
     for resource in declared(graph):
         if resource.owner is not None or not resource.document.may_hold_secrets:
             continue
@@ -31,7 +31,7 @@ def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def plain_secret(document: Document, at: Pointer) -> Diagnostic:
-    """MLC319 at a place of a document, whether of a resource or named by one."""
+    """MLC319 at a place of a document, of a resource or a file that it names."""
     return Diagnostic(
         PLAIN_SECRET,
         f"`{pointer.dotted(at)}` looks like a secret, and is in the file as plain text",

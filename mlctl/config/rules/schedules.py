@@ -1,8 +1,9 @@
-"""Schedules: time zones, cron lines, moments that are over, runs that would do nothing."""
+"""Schedules: time zones, cron lines, past moments, runs that would do nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, time
 
 from mlctl import pointer
@@ -48,7 +49,7 @@ def _no_zone(schedule: Resource, name: str) -> Diagnostic:
         NO_ZONE,
         schedule,
         schedule.label(_ZONE),
-        f"`{name}` is no time zone of Windows, and a schedule knows no others",
+        f"`{name}` is not a Windows time zone, which schedules need",
         f"write `{near}`" if near else "write `UTC`, or a name such as `W. Europe Standard Time`",
     )
 
@@ -62,18 +63,22 @@ def _of_line(
     except (ValueError, TypeError, OverflowError) as error:
         if isinstance(trigger.get("expression"), str):
             why = f"the cron line cannot be read: {error}"
-            hint = "write five fields, such as `0 6 * * 1-5`: at six o'clock from Monday to Friday"
+            hint = "write five fields, such as `0 6 * * 1-5` for 6 a.m. from Monday to Friday"
             yield finding(NEVER, schedule, schedule.label(_LINE), why, hint)
         return
+    place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
     if not ahead:
         at = next(
             at
             for at in ((*_TRIGGER, "end_time"), (*_TRIGGER, "schedule"), _TRIGGER)
             if pointer.get(schedule.get(), at) is not None
         )
-        why = "there is no moment at which it would start a job"
-        hint = "correct `end_time`, or the days that it names"
-        yield finding(NEVER, schedule, schedule.label(at), why, hint)
+        why = "it never starts a job"
+        hint = "correct `end_time`, or the days"
+        never = finding(NEVER, schedule, schedule.label(at), why, hint)
+        end = triggers.moment(trigger.get("end_time"), place)
+        # A schedule that has ended is not a mistake.
+        yield replace(never, severity=Severity.WARNING) if end and end < now else never
         return
     shown = f"the next three from today on: {_shown(ahead, trigger)}"
     if ignored:
@@ -81,17 +86,16 @@ def _of_line(
             IGNORED,
             schedule,
             schedule.label(_LINE),
-            f"Azure takes the {listed(ignored, 'and')} of a cron line for `*`, whatever they say",
+            f"Azure ignores the {listed(ignored, 'and')} of a cron line, as if they were `*`",
             f"use `type: recurrence` with `month_days`; {shown}",
         )
-    place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
     start = triggers.moment(trigger.get("start_time"), place)
     if start is not None and start < now:
         yield finding(
             OVER,
             schedule,
             schedule.label(_START),
-            "`start_time` is over: it counts for the rhythm alone, and nothing is caught up on",
+            "`start_time` has passed: it only sets the rhythm, and missed jobs are not started",
             shown,
         )
 
@@ -124,8 +128,8 @@ def reuse(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             REUSED,
             schedule,
             schedule.label(("create_job",), key=True),
-            f"nothing in the job differs from run to run: from the second one on {steps}"
-            f" {'are' if 'jobs' in job else 'is'} not run, and the outputs of the first are taken",
+            f"every run of this job is the same: from the second on, {steps}"
+            f" {'are' if 'jobs' in job else 'is'} skipped, and the first outputs are reused",
             "write `settings: {force_rerun: true}` under `create_job`"
             if "jobs" in job
             else "give it an input of `${{creation_context.trigger_time}}`",
@@ -133,7 +137,7 @@ def reuse(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _changes(job: Mapping[str, Data]) -> bool:
-    """Whether an input or output is another one each time: by an expression, or by `@latest`."""
+    """Whether an input or output differs each time: by an expression, or by `@latest`."""
     texts = [text for key in ("inputs", "outputs") for _, text in pointer.texts(job.get(key))]
     return any("${{" in text or text.endswith("@latest") for text in texts)
 

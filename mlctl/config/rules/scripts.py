@@ -35,14 +35,14 @@ def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                 BROKEN_SCRIPT,
                 deployment,
                 deployment.label(_SCRIPT),
-                f"`{path}` is no Python: line {line + 1}: {error.msg}",
+                f"`{path}` is not valid Python: line {line + 1}: {error.msg}",
                 "correct the script",
                 Label(Span(source, line, begin, line, begin + 1), "here"),
             )
 
 
 def _script(deployment: Resource) -> Path | None:
-    """The local scoring script; None if it is not local."""
+    """Return the local scoring script; None if it is not local."""
     folder, name = local(deployment, _CODE), deployment.text(*_SCRIPT)
     if folder is None or not name or placeholder(name):
         return None
@@ -52,7 +52,7 @@ def _script(deployment: Resource) -> Path | None:
 def _error(text: str) -> SyntaxError | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a strange escape is the author's business
+            warnings.simplefilter("ignore")  # invalid escapes are only a warning
             ast.parse(text)
     except SyntaxError as error:
         return error

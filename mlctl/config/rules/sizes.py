@@ -21,22 +21,22 @@ UNKNOWN_SIZE = Rule("MLC306", "unknown-size", Severity.WARNING)
 NOT_LOW_PRIORITY = Rule("MLC318", "size-not-low-priority", Severity.WARNING)
 
 # Azure's naming: family, vCPUs, constrained vCPUs, features, accelerator or memory, version. The
-# old series, which are named otherwise, are in the catalog or have a date of retirement.
+# series with other names are in the catalog or have a retirement date.
 _CORES = r"(?:1|\d*[02468])(?:-\d+)?[a-z]*"
 _MORE = r"(?:_cc)?(?:_ndr)?(?:_[a-z]*\d+[a-z0-9]*)?"
-_MODERN = (  # compiled where a size is not in the catalog
+_MODERN = (  # compiled only if a size is not in the catalog
     rf"standard_(?:b|d|dc|e|ec|eb|f|fx|hb|hx|l|m|nc|ncc|nd|ng|np|nv){_CORES}{_MORE}_v(?:[3-9]|1\d)"
     rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
     rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
 )
-# Where the tier is, its value for preemptible nodes, and what to write instead.
+# The place of the tier, its preemptible value, and what to write instead.
 _CLUSTER_TIER = ("tier",), "low_priority", "tier: dedicated"
 _JOB_TIER = ("queue_settings", "job_tier"), "spot", "job_tier: standard"
 _DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
 
 
 def retired_size(graph: Graph, context: base.RuleContext) -> Iterator[Diagnostic]:
-    """MLC304 and MLC305: retired sizes, and those that will be within two years."""
+    """MLC304 and MLC305: retired sizes, and those that retire within two years."""
     for resource, at, size in _sizes(graph):
         end = catalog.retirement(size)
         if end is None or not _is_near(end.date, context.today):
@@ -62,7 +62,7 @@ def unknown_size(graph: Graph, _context: base.RuleContext) -> Iterator[Diagnosti
             UNKNOWN_SIZE,
             resource,
             resource.label(at),
-            f"no VM size `{size}` is known",
+            f"the VM size `{size}` is unknown",
             f"did you mean `{near}`?" if near else "see `az ml compute list-sizes`",
         )
 
@@ -74,7 +74,7 @@ def not_low_priority(graph: Graph, _context: base.RuleContext) -> Iterator[Diagn
         place = catalog.region(resource.text("location") or "")
         in_china = place.startswith("china")
         if base.enum_value(resource, *tier) == spare and (in_china or _is_dedicated_only(size)):
-            where = f"in {place}: Spot VMs are not there" if in_china else f"of `{size}`"
+            where = f"in {place}, which has no Spot VMs" if in_china else f"of `{size}`"
             yield base.finding(
                 NOT_LOW_PRIORITY,
                 resource,
@@ -99,9 +99,9 @@ def _is_named_like_one(size: str) -> bool:
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
-    """Sizes of clusters and of serverless jobs, and their positions.
+    """Yield the sizes of clusters and serverless jobs, with their positions.
 
-    Only those that are written: silence means the service's default, whatever it is then.
+    Only those that are written: otherwise the service's default applies.
     """
     for resource in base.declared(graph):
         at = tuple(map(str, resource.kind.quota.vm_size))

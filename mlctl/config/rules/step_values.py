@@ -1,8 +1,9 @@
-"""What steps of pipelines give their components: does it fit what these declare?"""
+"""Whether the values that steps give their components match the declared types."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import VALUES, Pipeline, Port, Step, pipelines, steps, type_of
@@ -21,13 +22,13 @@ OTHER_COMPONENT = Rule("MLC359", "component-of-another-type", Severity.ERROR)
 _COMPONENTS = {"sweep": "command"} | {
     name: name for name in ("command", "parallel", "pipeline", "spark")
 }
-# Types of data that a program reads in another way.
+# Types of data that a program reads differently.
 _UNLIKE = {frozenset(pair) for pair in (("uri_file", "uri_folder"), ("uri_file", "mltable"))}
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What an input is given: its type ("" unknown), its value where it is one, and its source."""
+    """The value of an input: its type ("" if unknown), its literal value if any, and its source."""
 
     type: str
     value: Data = None
@@ -43,19 +44,24 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             if misfit and port and given_value:
                 rule, expected, got = misfit
                 related = [port.label("it is declared here")]
-                related += [given_value.source.label("this is it")] if given_value.source else []
-                yield finding(
+                related += (
+                    [given_value.source.label("this is its source")] if given_value.source else []
+                )
+                misfitting = finding(
                     rule,
                     pipeline.resource,
                     step.part.label((INPUTS, str(name))),
-                    f"`{name}` of the component is {expected}, and gets {got}",
+                    f"`{name}` of the component must be {expected}, but gets {got}",
                     f"give it {expected}, or change the component",
                     *related,
                 )
+                # The service takes a pipeline that hands a fraction to a whole number.
+                taken = isinstance(given_value.value, float) and type_of(port) == "integer"
+                yield replace(misfitting, severity=Severity.WARNING) if taken else misfitting
 
 
 def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC359: a step without a `type` is what its component is."""
+    """MLC359: a step without a `type` has its component's."""
     for pipeline in pipelines(graph, context.read):
         for step in pipeline.steps.values():
             step_type = str(step.part.data.get("type", "")).casefold()
@@ -68,14 +74,14 @@ def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
                 continue
             component_type = str(step.runs.data.get("type", "")).casefold()
             if not component_type and step_type == "pipeline":
-                continue  # the SDK does not look at what has no type
+                continue  # the SDK does not check steps without a type
             component_type = component_type or "command"
             if component_type != expected and component_type in _COMPONENTS.values():
                 yield finding(
                     OTHER_COMPONENT,
                     pipeline.resource,
                     step.part.label(("type",)),
-                    f"step `{step.name}` is {with_article(step_type)}, and its component"
+                    f"step `{step.name}` is {with_article(step_type)}, but its component"
                     f" {with_article(component_type)}",
                     f"write `type: {component_type}`",
                     step.runs.label(("type",), "it is this"),
@@ -85,18 +91,18 @@ def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
 def _inline_of_another_type(
     pipeline: Pipeline, step: Step, step_type: str, component: Mapping[str, Data]
 ) -> Iterator[Diagnostic]:
-    """A component in the step itself: a parallel one says its `type`, a pipeline has a file."""
+    """Check a component inline: a parallel one needs its `type`, a pipeline needs a file."""
     component_type = str(component["type"]).casefold() if "type" in component else ""
     content = "pipeline" if "jobs" in component else "parallel" if "task" in component else ""
     content = content or ("spark" if "entry" in component else "command")
     expected = _COMPONENTS.get(step_type) if step_type else None
     if "pipeline" in (component_type, content) and expected in (None, "pipeline"):
-        message, hint = "is a pipeline, which needs a separate file", "name the file"
+        message, hint = "is a pipeline, which needs its own file", "name the file"
     elif not component_type and content == "parallel" and expected in (None, content):
-        message, hint = "is a parallel one without a `type`", "write `type: parallel` in it"
+        message, hint = "is parallel, but has no `type`", "write `type: parallel` in it"
     elif expected not in (None, component_type or content):
         message = (
-            f"is {with_article(component_type or content)}, and the step {with_article(step_type)}"
+            f"is {with_article(component_type or content)}, but the step {with_article(step_type)}"
         )
         hint = f"write `type: {component_type or content}` in the step"
     else:
@@ -111,12 +117,12 @@ def _inline_of_another_type(
 
 
 def called(kind: str) -> str:
-    """A type in words."""
+    """Describe a type in words."""
     return {"string": "text", "integer": "a whole number"}.get(kind, with_article(f"`{kind}`"))
 
 
 def _given(pipeline: Pipeline, value: Data) -> _Given | None:
-    """What stands in a step for an input; None where nothing is known of it."""
+    """Read what a step sets an input to; None if nothing is known of it."""
     text = value.get("path") if isinstance(value, dict) else value
     if isinstance(text, str) and "${{" in text:
         port = _bound(pipeline, text)
@@ -129,11 +135,11 @@ def _given(pipeline: Pipeline, value: Data) -> _Given | None:
 
 
 def _bound(pipeline: Pipeline, text: str) -> Port | None:
-    """What a text is bound to, where it is nothing but an expression."""
+    """Return the port that a text is bound to, if it is nothing but an expression."""
     bound = only(text)
     match bound.path if bound else ():
-        case ("parent", "inputs", name):
-            return pipeline.ports(INPUTS).get(name)
+        case ("parent", "inputs", *names):
+            return pipeline.ports(INPUTS).get(".".join(names))
         case ("parent", "jobs", name, "outputs", output):
             step = pipeline.steps.get(name)
             return ((step and step.ports(OUTPUTS)) or {}).get(output)
@@ -142,7 +148,7 @@ def _bound(pipeline: Pipeline, text: str) -> Port | None:
 
 
 def _misfit(port: Port, given_value: _Given) -> tuple[Rule, str, str] | None:
-    """The rule that is broken, what the input is, and what it gets; None where it fits."""
+    """Return the broken rule, what the input must be, and what it gets; None if it fits."""
     expected = type_of(port)
     if not expected:
         return None
@@ -160,7 +166,7 @@ def _misfit(port: Port, given_value: _Given) -> tuple[Rule, str, str] | None:
 
 
 def _breach(port: Port, value: Data) -> str | None:
-    """What an input is that a value does not fit; None where it does."""
+    """Return the constraint that a value breaks; None if it fits."""
     expected = type_of(port)
     if expected not in VALUES:
         return None if isinstance(value, str) else called(expected)  # text may be a path
@@ -170,16 +176,16 @@ def _breach(port: Port, value: Data) -> str | None:
     least, largest = _number(port.said.get("min")), _number(port.said.get("max"))
     words = port.said.get("enum")
     if number is not None and least is not None and number < least:
-        return f"{port.said['min']} at least"
+        return f"at least {port.said['min']}"
     if number is not None and largest is not None and number > largest:
-        return f"{port.said['max']} at most"
+        return f"at most {port.said['max']}"
     if isinstance(words, list) and words and str(value) not in map(str, words):
         return f"one of {listed(map(str, words))}"
     return None
 
 
 def _is_a(expected: str, value: Data) -> bool:
-    """Whether a value can be one of the type; YAML and the wire have numbers as text, too."""
+    """Whether a value can have the type; YAML and the wire also have numbers as text."""
     if expected == "boolean":
         return isinstance(value, bool) or str(value).casefold() in ("true", "false")
     number = _number(value)
@@ -198,7 +204,7 @@ def _number(value: Data) -> float | None:
 
 
 def _narrower(kind: str, expected: str) -> bool:
-    """Whether no value of one type of values is one of the other."""
+    """Whether no value of one type is also one of the other."""
     numbers = ("number", "integer")
     return {kind, expected} <= VALUES and (
         (kind in numbers and expected == "boolean") or (kind == "boolean" and expected in numbers)

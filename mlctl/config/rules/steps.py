@@ -1,4 +1,4 @@
-"""Steps of pipelines: what they are given, and what they read of each other."""
+"""Steps of pipelines: their inputs, and what they read from each other."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mlctl.config.pipelines import (
     Port,
     Use,
     flows,
+    is_declared,
     order,
     pipelines,
     steps,
@@ -33,7 +34,7 @@ MISSING_STEP_INPUT = Rule("MLC352", "missing-step-input", Severity.ERROR)
 UNKNOWN_STEP_PORT = Rule("MLC353", "unknown-step-input-or-output", Severity.ERROR)
 NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.WARNING)
 
-_FEW = 2  # a branch that knows less of a mapping is not what it is
+_FEW = 2  # an alternative with fewer known keys is not the intended one
 _OWN_COMPUTE = ("pipeline", "spark", "import", "data_transfer")  # steps that need none
 
 
@@ -46,14 +47,14 @@ def unknown_bindings(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
 
 
 def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC358: the other fields that nobody knows are refused (MLC101)."""
+    """MLC358: unknown fields that Azure ignores; it refuses the others (MLC101)."""
     for resource in declared(graph):
         data = resource.get() if resource.kind.steps else None
         if not isinstance(data, dict) or not isinstance(data.get(JOBS), dict):
             continue
         for at, level in places(resource.form.schema, data):
             properties, value = level.get("properties", {}), pointer.get(data, at)
-            closed = "additionalProperties" in level or "if" in level  # by each of its branches
+            closed = "additionalProperties" in level or "if" in level  # by each of its alternatives
             if len(properties) < _FEW or closed:
                 continue
             for name in value if isinstance(value, dict) else ():
@@ -62,7 +63,7 @@ def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
-    """The finding about a key that a schema does not have."""
+    """Report a key that a schema does not have."""
     name = str(at[-1])
     near = nearest(name, schema["properties"])
     hint = f"did you mean `{near}`?" if near else "remove it, or move it to where it belongs"
@@ -79,7 +80,7 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
 
 
 def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
-    """The finding where an expression names nothing of the pipeline."""
+    """Report an expression that names nothing in the pipeline."""
     head, side, *path = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
     if head != PARENT:
         return
@@ -91,9 +92,9 @@ def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
         yield _finding(pipeline, use, f"`{use.expression.text}` names nothing", hint)
     elif side == JOBS:
         yield from _unknown_step(pipeline, use, path)
-    elif path[0] not in (ports := pipeline.ports(side)):
-        message = f"the pipeline has no {side[:-1]} `{path[0]}`"
-        hint = _near((PARENT, side), path[0], ports) or f"declare `{path[0]}` under `{side}`"
+    elif not is_declared(name := ".".join(path), ports := pipeline.ports(side)):
+        message = f"the pipeline has no {side[:-1]} `{name}`"
+        hint = _near((PARENT, side), name, ports) or f"declare `{name}` under `{side}`"
         yield _finding(pipeline, use, message, hint)
 
 
@@ -120,7 +121,7 @@ def _unknown_step(pipeline: Pipeline, use: Use, path: list[str]) -> Iterator[Dia
 
 
 def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC351: once for each ring of steps, at the reference that closes it."""
+    """MLC351: once per cycle of steps, at the reference that closes it."""
     for pipeline in pipelines(graph, context.read):
         _, waiting = order(pipeline)
         reported: set[str] = set()
@@ -131,7 +132,7 @@ def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
-    """From each step in a cycle back to itself, each step reading of the one before it."""
+    """Yield the path from each step in a cycle back to itself."""
     reads = {name: [s for s, t, _ in flows(pipeline) if t == name] for name in waiting}
     for first in waiting:
         previous, queue = {first: ""}, [first]
@@ -150,7 +151,7 @@ def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
 
 
 def _cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
-    """`ring`: each reads of the next one, and the last of the first."""
+    """Report a cycle: each step in `ring` reads from the next, the last from the first."""
     reading = {(target, source): use for source, target, use in flows(pipeline)}
     pairs = list(zip(ring, [*ring[1:], ring[0]], strict=True))
     *earlier_uses, last = [reading[pair] for pair in pairs]
@@ -174,15 +175,16 @@ def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC352."""
     for pipeline, step, ports in steps(graph, context.read, INPUTS):
         given_inputs = {**step.part.mapping(INPUTS), **step.part.mapping(SEARCH_SPACE)}
-        strange = [str(name) for name in given_inputs if name not in ports]
+        strange = [str(name) for name in given_inputs if not is_declared(str(name), ports)]
         for name, port in ports.items():
-            if port.needed and name not in given_inputs and nearest(name, strange) is None:
+            given = not port.needed or is_declared(name, given_inputs)
+            if not given and nearest(name, strange) is None:
                 at = (INPUTS,) if given_inputs else ()
                 yield finding(
                     MISSING_STEP_INPUT,
                     pipeline.resource,
                     step.part.label(at, key=True),
-                    f"step `{step.name}` does not give `{name}`, which its component needs",
+                    f"step `{step.name}` does not set `{name}`, which its component needs",
                     f"add `{name}` under `{INPUTS}`{_a_type(port)}",
                     port.label("it is declared here"),
                 )
@@ -193,7 +195,7 @@ def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     for side in SIDES:
         for pipeline, step, ports in steps(graph, context.read, side):
             for name in map(str, step.part.mapping(side)):
-                if name.partition(".")[0] not in ports:
+                if not is_declared(name, ports):
                     near = nearest(name, ports)
                     yield finding(
                         UNKNOWN_STEP_PORT,
@@ -205,7 +207,7 @@ def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 
 
 def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC356: once for each pipeline job, at the first step without one."""
+    """MLC356: once per pipeline job, at the first step without one."""
     for pipeline in pipelines(graph, context.read):
         default = pipeline.part.mapping("settings").get("default_compute")
         if not pipeline.resource.kind.runs or default or pipeline.part.data.get("compute"):
@@ -218,7 +220,7 @@ def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     NO_COMPUTE,
                     pipeline.resource,
                     step.part.label(key=True),
-                    f"step `{step.name}` has no `compute`, and the pipeline no default",
+                    f"step `{step.name}` has no `compute`, and the pipeline has no default",
                     "write `settings: {default_compute: azureml:NAME}`, or `serverless`",
                 )
                 break

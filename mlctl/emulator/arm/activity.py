@@ -29,9 +29,6 @@ def show(call: Call) -> Response:
     """GET of the events of a resource, a group or a subscription, newest first.
 
     Of a time span its length counts, back from now: the emulator's time is its own.
-
-    Raises:
-        ServiceError: 400, the filter is none that the service takes, or a time is none.
     """
     matched = _FILTER.fullmatch(call.request.query_value("$filter").strip())
     if matched is None:

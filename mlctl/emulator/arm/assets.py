@@ -66,11 +66,7 @@ def show_label(call: Call) -> Response:
 
 
 def show_versions(call: Call) -> Response:
-    """GET of all versions, of one of them, or of the code with a given hash, whatever its name.
-
-    Raises:
-        ServiceError: 404, there is no model of that name (recorded: model-list-404).
-    """
+    """GET of all versions, of one of them, or of the code with a given hash, whatever its name."""
     name, sha256 = call.names["name"], call.request.query_value("hash")
     if ALL[call.kind].content.target is UploadTarget.CODE and sha256:
         with call.store.read() as db:

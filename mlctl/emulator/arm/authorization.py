@@ -18,11 +18,7 @@ _NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
 
 
 def check_locks(call: Call, path: str) -> None:
-    """Refuse a write where a lock on its scope or above forbids it.
-
-    Raises:
-        ServiceError: 409, there is such a lock.
-    """
+    """Refuse a write where a lock on its scope or above forbids it."""
     method = call.request.method
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
     if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
@@ -33,11 +29,7 @@ def check_locks(call: Call, path: str) -> None:
 
 
 def put_lock(call: Call) -> Response:
-    """PUT of a lock on a subscription, a resource group or a resource.
-
-    Raises:
-        ServiceError: 400, its level is none.
-    """
+    """PUT of a lock on a subscription, a resource group or a resource."""
     properties = call.data.get("properties") or {}
     levels = {lock_level.value.casefold(): lock_level for lock_level in LockLevel}
     level = levels.get(str(properties.get("level")).casefold())

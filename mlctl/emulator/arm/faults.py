@@ -31,11 +31,7 @@ def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
 
 
 def raise_refusal(struck: Sequence[HttpFault], now: float) -> None:
-    """Raise the error of a fault that refuses the request or drops the connection.
-
-    Raises:
-        ServiceError: there is such a fault.
-    """
+    """Raise the error of a fault that refuses the request or drops the connection."""
     for fault in struck:
         if fault.kind is HttpFaultKind.REFUSE:
             raise HttpError(
@@ -68,11 +64,7 @@ def show(call: Call) -> Response:
 
 
 def add(call: Call) -> Response:
-    """POST /mlctl/faults: the fields of an `HttpFault` or of a `CallFault`.
-
-    Raises:
-        ServiceError: 400, it is neither.
-    """
+    """POST /mlctl/faults: the fields of an `HttpFault` or of a `CallFault`."""
     try:
         fault = faults.from_json(call.data)
     except ValueError as error:

@@ -38,12 +38,7 @@ _POLL = 60.0  # virtual seconds that pass between two looks at a job where time 
 
 
 def invoke(call: Call) -> Response:
-    """POST to a scoring URI: a job on the deployment that the header names, or the default one.
-
-    Raises:
-        ServiceError: there is no such endpoint (404), or the job asks for what cannot be.
-        ServiceError: 404, there is no such deployment; 400, none is named and none is the default.
-    """
+    """POST to a scoring URI: a job on the deployment that the header names, or the default one."""
     endpoint = call.require(Address("batch-endpoint", call.names["parent"]))
     default = get(endpoint.body, ("properties", "defaults", "deploymentName"))
     deployment_name = call.request.header(_DEPLOYMENT) or default
@@ -69,12 +64,7 @@ def invoke(call: Call) -> Response:
 
 
 def create(call: Call) -> Response:
-    """PUT of a job; of one that is there already only what it is called can change.
-
-    Raises:
-        ServiceError: something that it names is not there (404), or it asks for what cannot be.
-        ServiceError: 400, jobs of its type do not run here.
-    """
+    """PUT of a job; of one that is there already only what it is called can change."""
     name = call.names["name"]
     job = _find_job(call, name)
     if job is not None:
@@ -138,17 +128,18 @@ def cancel(call: Call) -> Response:
 
 
 def result(call: Call) -> Response:
-    """GET of the result of an operation, among them that of a cancelled pipeline job.
-
-    Raises:
-        ServiceError: 404, there is no such operation.
-    """
+    """GET of the result of an operation, among them that of a cancelled pipeline job."""
     kind, _, token = call.names["token"].partition(":")
     if kind != _CANCELLATION:
         return operations.result(call)
     workspace, _, name = token.partition(":")
     job_call = next(
-        (each for each in call.in_workspaces() if each.guid("workspace") == workspace), None
+        (
+            workspace_call
+            for workspace_call in call.in_workspaces()
+            if workspace_call.guid("workspace") == workspace
+        ),
+        None,
     )
     job = _find_job(job_call, name) if job_call else None
     if job is None or job.view.ended is None:
@@ -162,11 +153,7 @@ def result(call: Call) -> Response:
 
 
 def wait_for(call: Call) -> JobRecord:
-    """The job that the path names; in virtual time the clock advances, until the job has ended.
-
-    Raises:
-        ServiceError: 404, there is none.
-    """
+    """The job that the path names; in virtual time the clock advances, until the job has ended."""
     job = job_of(call)
     if call.settings.pace is not VIRTUAL or job.view.ended is not None:
         return job
@@ -175,20 +162,12 @@ def wait_for(call: Call) -> JobRecord:
 
 
 def job_of(call: Call) -> JobRecord:
-    """The job that the path names.
-
-    Raises:
-        ServiceError: 404, there is none.
-    """
+    """The job that the path names."""
     return get_job(call, call.names["name"])
 
 
 def get_job(call: Call, name: str) -> JobRecord:
-    """A job.
-
-    Raises:
-        ServiceError: 404, there is none.
-    """
+    """A job."""
     job = _find_job(call, name) or _step(call, name)
     if job is None:
         resource = f"{PROVIDER}/workspaces/jobs/{name}"

@@ -25,10 +25,6 @@ def show(call: Call) -> Response:
 
     Of a time span its length counts, back from now: the emulator's time is its own. Without one it
     is the last hour, as the service has it.
-
-    Raises:
-        ServiceError: there is no such cluster (404) or metric.
-        ServiceError: 400, the filter is of something else, or a span or interval is none.
     """
     parameter = call.request.query_value
     if not parameter("$filter"):

@@ -93,10 +93,6 @@ def status(call: Call) -> Response:
 def result(call: Call) -> Response:
     """GET of a Location URL: 202 while it runs, then its status, the resource (a delete: 204) or
     error.
-
-    Raises:
-        ServiceError: 404, it has ended, and is no way to ask for what there is: only an operation
-            that has no other URL names its workspace in this one.
     """
     original, call = call, call.at_home()
     running = _poll(call)

@@ -50,11 +50,7 @@ def discovery(call: Call) -> Response:
 
 
 def create(call: Call) -> Response:
-    """PUT of a registry, done at once.
-
-    Raises:
-        ServiceError: 400, there is no such region; 403, it is Microsoft's.
-    """
+    """PUT of a registry, done at once."""
     name = call.names["registry"]
     is_new = own_registries.create(
         call.store, name, str(call.data.get("location") or ""), call.data
@@ -143,11 +139,7 @@ def write_container(call: Call) -> Response:
 
 
 def upload(call: Call) -> Response:
-    """PUT of a temporary data reference: a place to write the files of an asset to.
-
-    Raises:
-        ServiceError: 409, the version is there; 403, the registry is Microsoft's.
-    """
+    """PUT of a temporary data reference: a place to write the files of an asset to."""
     registries.written(call.store, call.names["registry"])
     parts = str(call.data.get("assetId", "")).split("/")
     collection = parts[-4] if parts[3:] else "models"
@@ -168,11 +160,7 @@ def reference(call: Call) -> Response:
 
 
 def import_asset(call: Call) -> Response:
-    """POST of an import: an asset of a workspace is copied, which `share` of the SDK asks for.
-
-    Raises:
-        ServiceError: 404, there is no such workspace or asset; 400, it is no id of one.
-    """
+    """POST of an import: an asset of a workspace is copied, which `share` of the SDK asks for."""
     source = re.fullmatch(_OF_WORKSPACE, str(get(call.data, ("properties", "sourceAssetId"))))
     if source is None:
         raise Permanent("ValidationError", "sourceAssetId is no asset of a workspace.")

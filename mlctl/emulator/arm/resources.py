@@ -66,12 +66,7 @@ def write(call: Call) -> Response:
 
 
 def patch(call: Call) -> Response:
-    """PATCH of the few things that a patch may name; everything else is refused.
-
-    Raises:
-        ServiceError: 400, the body names something else.
-        ServiceError: there is nothing to patch (404).
-    """
+    """PATCH of the few things that a patch may name; everything else is refused."""
     call = _with_stored_kind(call)
     resource = call.require(call.address)
     kind = ALL[call.kind]
@@ -132,11 +127,7 @@ def stop(call: Call) -> Response:
 
 
 def set_idle(call: Call) -> Response:
-    """POST updateIdleShutdownSetting of a compute instance.
-
-    Raises:
-        ServiceError: 404, there is none; 400, it is a cluster, or the body is not of the form.
-    """
+    """POST updateIdleShutdownSetting of a compute instance."""
     call = _with_stored_kind(call)
     body = copy.deepcopy(dict(call.require(call.address).body))
     if not ALL[call.kind].arm.posted:
@@ -150,22 +141,14 @@ def set_idle(call: Call) -> Response:
 
 
 def _set_power(call: Call, state: str) -> Response:
-    """The answer to a POST that begins to change whether a compute instance runs.
-
-    Raises:
-        ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
-    """
+    """The answer to a POST that begins to change whether a compute instance runs."""
     call = _with_stored_kind(call)
     call.require(call.address)
     return operations.action_response(call, power.switch(call.handle, call.address, state))
 
 
 def _with_stored_kind(call: Call) -> Call:
-    """The call, about the kind that is there, or that its body says: one collection may hold many.
-
-    Raises:
-        ServiceError: 400, the body is no JSON object.
-    """
+    """The call, about the kind that is there, or that its body says: a collection may hold many."""
     kinds = sharing(call.kind)
     if not kinds[1:]:
         return call

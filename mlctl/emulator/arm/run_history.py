@@ -29,11 +29,7 @@ _OVERVIEW = "logs/job_progress_overview.txt"
 
 
 def details(call: Call) -> Response:
-    """GET of the details of a run; in virtual time, a GET advances the clock.
-
-    Raises:
-        ServiceError: 404, there is no such run.
-    """
+    """GET of the details of a run; in virtual time, a GET advances the clock."""
     job = jobs.wait_for(call)
     name, view = job.row.name, job.view
     if view.started is not None:
@@ -53,11 +49,7 @@ def details(call: Call) -> Response:
 
 
 def show(call: Call) -> Response:
-    """GET of a run, which is how clients read the steps of pipelines; virtual time advances.
-
-    Raises:
-        ServiceError: 404, there is no such run.
-    """
+    """GET of a run, which is how clients read the steps of pipelines; virtual time advances."""
     return json_response(_run(call, jobs.wait_for(call)))
 
 
@@ -65,9 +57,6 @@ def children(call: Call) -> Response:
     """GET of the runs beneath a run: the steps of a pipeline, the trials of a sweep.
 
     A job of an endpoint has one that scores.
-
-    Raises:
-        ServiceError: 404, there is no such run.
     """
     job = jobs.job_of(call)
     beneath_job = [] if jobs.is_scoring_step(job) else records.children(call.handle, job.row.name)
@@ -77,11 +66,7 @@ def children(call: Call) -> Response:
 
 
 def modify(call: Call) -> Response:
-    """PATCH of a run: how it is called, its tags, and whether it is archived.
-
-    Raises:
-        ServiceError: 404, there is no such run.
-    """
+    """PATCH of a run: how it is called, its tags, and whether it is archived."""
     job, changes_sent = jobs.job_of(call), messages.read_json_body(call.request.body)
     changes = {
         name: changes_sent[key]
@@ -148,11 +133,7 @@ def _length(seconds: float | None) -> str | None:
 
 
 def log(call: Call) -> Response:
-    """GET of a log by the signed URL that the details have.
-
-    Raises:
-        ServiceError: 403, there is no signature; 404, there is no such log.
-    """
+    """GET of a log by the signed URL that the details have."""
     blobs.authorize(call)
     texts = dict(_logs(jobs.job_of(call)))
     path = call.names["log"]
@@ -187,11 +168,7 @@ def _url(call: Call, name: str, path: str) -> str:
 
 
 def run_data(call: Call) -> Response:
-    """POST of a run id: the run data; the files of the run are written as blobs.
-
-    Raises:
-        ServiceError: 404, there is no such run.
-    """
+    """POST of a run id: the run data; the files of the run are written as blobs."""
     name = str(messages.read_json_body(call.request.body).get("runId") or "")
     job = jobs.get_job(call, name)
     outputs = {

@@ -89,11 +89,7 @@ def show_all(call: Call) -> Response:
 
 
 def create(call: Call) -> Response:
-    """PUT of a workspace; its region stays what it was.
-
-    Raises:
-        ServiceError: 400, there is no such region.
-    """
+    """PUT of a workspace; its region stays what it was."""
     names = call.names
     scope = Scope(names["subscription"], names["group"], names["workspace"])
     location = arm_body.region_name(call.data.get("location") or DEFAULT_LOCATION)
@@ -147,15 +143,15 @@ def show_services(_call: Call) -> Response:
 
 
 def refuse(call: Call) -> Response:
-    """A request for one of what the simulated cloud never has.
-
-    Raises:
-        ServiceError: 404, there is none; 400, none is made.
-    """
-    what = call.request.path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+    """A request for one of what the simulated cloud never has."""
+    collection = call.request.path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
     if call.request.method == "PUT":
-        raise Permanent("NotSimulated", f"mlctl simulates no {what}: make them on Azure, by az.")
-    raise NotFound("ResourceNotFound", f"There are no {what} in the simulated cloud.", status=404)
+        raise Permanent(
+            "NotSimulated", f"mlctl simulates no {collection}: make them on Azure, by az."
+        )
+    raise NotFound(
+        "ResourceNotFound", f"There are no {collection} in the simulated cloud.", status=404
+    )
 
 
 def provision_network(call: Call) -> Response:

@@ -155,11 +155,7 @@ def not_found(resource: str, scope: str) -> NotFound:
 
 
 def read_json_body(body: bytes) -> dict[str, Data]:
-    """The JSON object in a request body, with an object as `properties`; {} without a body.
-
-    Raises:
-        ServiceError: 400, it is something else, has NaN or a lone surrogate, or is too deep.
-    """
+    """The JSON object in a request body, with an object as `properties`; {} without a body."""
     if not body.strip():
         return {}
     try:

@@ -22,11 +22,7 @@ _FIRST_OBJECT = "2022-09-01"  # older versions of the metadata are an array of c
 
 
 def authenticate(request: Request, settings: EmulatorSettings) -> None:
-    """Allow requests with the token, or one signed with it; without a token set, all.
-
-    Raises:
-        ServiceError: 401.
-    """
+    """Allow requests with the token, or one signed with it; without a token set, all."""
     if settings.token is None:
         return
     scheme, _, token = request.header("authorization").partition(" ")
@@ -78,11 +74,7 @@ def clouds(call: Call) -> Response:
 
 
 def app_service(call: Call) -> Response:
-    """GET of a token as App Service's managed identity endpoint gives it: `expires_on` is a text.
-
-    Raises:
-        ServiceError: 401, the secret header is missing or wrong.
-    """
+    """GET of a token as App Service's managed identity endpoint gives it: `expires_on` is text."""
     secret = call.request.header("x-identity-header")
     expected = call.settings.token
     if not secret or (expected is not None and not _are_equal(secret, expected)):
@@ -93,11 +85,7 @@ def app_service(call: Call) -> Response:
 
 
 def imds(call: Call) -> Response:
-    """GET of a token as a virtual machine's metadata service gives it.
-
-    Raises:
-        ServiceError: 400, the `Metadata` header is missing; 401, the token is missing.
-    """
+    """GET of a token as a virtual machine's metadata service gives it."""
     if call.request.header("metadata").casefold() != "true":
         raise Permanent("invalid_request", "Required metadata header not specified")
     authenticate(call.request, call.settings)
@@ -105,11 +93,7 @@ def imds(call: Call) -> Response:
 
 
 def entra(call: Call) -> Response:
-    """POST of a client's credentials for a token (OAuth 2.0, v1 and v2).
-
-    Raises:
-        ServiceError: 401, the client's secret is not the token.
-    """
+    """POST of a client's credentials for a token (OAuth 2.0, v1 and v2)."""
     form = dict(parse_qsl(call.request.body.decode(errors="replace")))
     expected = call.settings.token
     if expected is not None and not _are_equal(form.get("client_secret", ""), expected):

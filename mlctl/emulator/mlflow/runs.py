@@ -9,7 +9,7 @@ from pathlib import Path
 from mlctl.dataclasses import dataclass
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs import artifacts, mlflow_store, records, tracked_runs
 from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue, StoredRun
 from mlctl.simulator.control_plane.jobs.records import JobRecord
@@ -58,6 +58,19 @@ def metric_body(metric: MetricValue) -> dict[str, Data]:
 def experiment_id(call: Call, name: str) -> str:
     """The id of an experiment, which its runs have in the run history, too."""
     return "0" if name == DEFAULT else call.guid(f"experiment/{name}")
+
+
+def text(call: Call, *names: str) -> str:
+    """A value of the request, under the first of its names that is there.
+
+    Raises:
+        Permanent: there is none.
+    """
+    sent_values = (call.data.get(name) or call.request.query_value(name) for name in names)
+    value = next((str(sent) for sent in sent_values if sent), None)
+    if value is None:
+        raise Permanent("INVALID_PARAMETER_VALUE", f"The request lacks `{names[0]}`.")
+    return value
 
 
 def find(call: Call, name: str) -> TrackedRun:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from mlctl.dataclasses import replace
 from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.mlflow import runs, search
+from mlctl.emulator.mlflow import registry, runs, search
 from mlctl.emulator.mlflow.runs import TrackedRun
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, job_files, uploads
@@ -65,6 +65,9 @@ def handle(call: Call) -> Response:
         handler = _HANDLERS.get(f"{call.request.method} {what}")
         if handler is not None:
             return json_response(handler(call))
+        registered = registry.answer(call, what)
+        if registered is not None:
+            return json_response(registered)
         first, _, model = what.partition("/")
         if first == "logged-models" and model:
             return json_response(_logged_model(call, *model.split("/")))
@@ -95,17 +98,8 @@ def _check(data: Mapping[str, Data]) -> None:
         raise Permanent("INVALID_PARAMETER_VALUE", text)
 
 
-def _text(call: Call, *names: str) -> str:
-    """A value of the request, under the first of its names that is there."""
-    sent_values = (call.data.get(name) or call.request.query_value(name) for name in names)
-    text = next((str(value) for value in sent_values if value), None)
-    if text is None:
-        raise Permanent("INVALID_PARAMETER_VALUE", f"The request lacks `{names[0]}`.")
-    return text
-
-
 def _id(call: Call) -> str:
-    return _text(call, "run_id", "run_uuid")
+    return runs.text(call, "run_id", "run_uuid")
 
 
 def _pairs(items: Iterable[Data] | None) -> dict[str, Data]:
@@ -171,7 +165,7 @@ def _log_one(part: str) -> Callable[[Call], Data]:
     """The handler of a parameter or a tag; a tag without a value is taken away."""
 
     def handler(call: Call) -> Data:
-        _log(call, {part: {_text(call, "key"): call.data.get("value")}})
+        _log(call, {part: {runs.text(call, "key"): call.data.get("value")}})
         return {}
 
     return handler
@@ -210,7 +204,7 @@ def _search(call: Call) -> Data:
 
 
 def _history(call: Call) -> Data:
-    key = _text(call, "metric_key")
+    key = runs.text(call, "metric_key")
     values = [entry for entry in runs.find(call, _id(call)).metrics if entry.name == key]
     return {"metrics": [runs.metric_body(entry) for entry in values]}
 
@@ -243,7 +237,7 @@ def _experiment(call: Call, key: str, value: str) -> Data:
 
 
 def _create_experiment(call: Call) -> Data:
-    name = _text(call, "name")
+    name = runs.text(call, "name")
     if any(entry["name"] == name for entry in _experiments(call)):
         raise Permanent("RESOURCE_ALREADY_EXISTS", f"The experiment `{name}` already exists.")
     call.blob_store.put(ItemKind.EXPERIMENT, f"{call.scope}/{name}", _pairs(call.data.get("tags")))
@@ -252,7 +246,7 @@ def _create_experiment(call: Call) -> Data:
 
 def _create_model(call: Call) -> Data:
     """A model of MLflow 3: its files are artifacts of its run, where `runs:/ID/NAME` finds them."""
-    run, name = _text(call, "source_run_id"), _text(call, "name")
+    run, name = runs.text(call, "source_run_id"), runs.text(call, "name")
     runs.find(call, run)
     number = f"m-{uuid4().hex}"
     info: dict[str, Data] = {
@@ -325,7 +319,7 @@ def _list(call: Call, path: str) -> Data:
 def _artifact(call: Call) -> Response:
     path, method = call.names.get("path", ""), call.request.method
     if not path:
-        return json_response({"files": _list(call, _text(call, "path"))})
+        return json_response({"files": _list(call, runs.text(call, "path"))})
     if method == "PUT":
         container = uploads.container(call, datastores.ARTIFACTS)
         name = _blob(call, path).removeprefix(f"{container}/")
@@ -373,10 +367,10 @@ _HANDLERS: dict[str, Callable[[Call], Data]] = {
     "GET metrics/get-history": _history,
     "GET artifacts/list": _list_of_run,
     "GET experiments/get": lambda call: _experiment(
-        call, "experiment_id", _text(call, "experiment_id")
+        call, "experiment_id", runs.text(call, "experiment_id")
     ),
     "GET experiments/get-by-name": lambda call: _experiment(
-        call, "name", _text(call, "experiment_name")
+        call, "name", runs.text(call, "experiment_name")
     ),
     "POST experiments/create": _create_experiment,
     "POST experiments/search": lambda call: {"experiments": _experiments(call)},

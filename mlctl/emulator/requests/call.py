@@ -43,11 +43,7 @@ class Call:
 
     @property
     def state(self) -> WorkspaceState:
-        """The state of the workspace that the path names.
-
-        Raises:
-            ServiceError: 404, there is no such workspace and the emulator is strict.
-        """
+        """The state of the workspace that the path names."""
         names = self.names
         requested = Scope(names["subscription"], names["group"], names["workspace"])
         home = self.settings.home
@@ -118,11 +114,7 @@ class Call:
 
     @cached_property
     def data(self) -> dict[str, Data]:
-        """The JSON object of the body.
-
-        Raises:
-            ServiceError: 400, the body is no JSON object.
-        """
+        """The JSON object of the body."""
         return messages.read_json_body(self.request.body)
 
     def peek(self, address: Address) -> StoredResource | None:
@@ -131,11 +123,7 @@ class Call:
             return rows.find(db, self.state.id, address)
 
     def require(self, address: Address) -> StoredResource:
-        """As `peek`.
-
-        Raises:
-            ServiceError: 404, there is none.
-        """
+        """As `peek`."""
         resource = self.peek(address)
         if resource is None:
             raise missing(address)

@@ -57,11 +57,7 @@ def paginate(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> L
 
 
 def resources(call: Call, parent: str | None) -> ListPage[StoredResource]:
-    """The resources of the call's kind (of one parent), by name.
-
-    Raises:
-        ServiceError: there is no such parent (404), or a fault was set for the call.
-    """
+    """The resources of the call's kind (of one parent), by name."""
     name, number = _read_skip_token(call, str, int) or ["", 0]
     stored = service.list_page(call.handle, call.kind, parent, (name, number), _limit(call) + 1)
     return _page(call, stored, lambda resource: [resource.address.name.lower(), resource.id])

@@ -15,9 +15,11 @@ from mlctl.emulator.shapes.shape import (
     Rule,
     Shape,
     if_set,
+    keys,
     omitted,
     otherwise,
     render,
+    resource,
     section,
     since,
     state,
@@ -53,7 +55,7 @@ _OF_DATA: Shape = {**SYSTEM_DATA, "lastModifiedBy": if_set, "lastModifiedByType"
 # Of their containers it is not.
 _OF_DATA_CONTAINER: Shape = {
     **_OF_DATA,
-    **dict.fromkeys(("lastModifiedBy", "lastModifiedByType"), omitted),
+    **keys(omitted, "lastModifiedBy", "lastModifiedByType"),
 }
 
 
@@ -120,13 +122,7 @@ _STATE = {"provisioningState": versions(state, stable="2023-04-01", preview="202
 
 
 def _version(properties: Rule, system_data: Rule | None = None) -> Shape:
-    return {
-        "id": stored,
-        "name": stored,
-        "type": stored,
-        "properties": properties,
-        "systemData": system_data or section(SYSTEM_DATA),
-    }
+    return resource(properties, system_data or section(SYSTEM_DATA))
 
 
 MODEL = _version(
@@ -134,9 +130,7 @@ MODEL = _version(
         {
             **_COMMON,
             "flavors": otherwise({}),
-            "modelType": stored,
-            "modelUri": stored,
-            "jobName": stored,
+            **keys(stored, "modelType", "modelUri", "jobName"),
             **_STATE,
             "stage": _TELL_STAGE,
             **_OWNED,
@@ -202,9 +196,7 @@ _CONTAINER: Shape = {
 }
 _DATA_CONTAINER: Shape = {
     **{key: rule for key, rule in _CONTAINER.items() if key != "provisioningState"},
-    "tags": stored,
-    "properties": stored,
-    "dataType": stored,
+    **keys(stored, "tags", "properties", "dataType"),
 }
 _DESCRIBED: Shape = {**_CONTAINER, "description": otherwise("")}
 CONTAINERS: Mapping[str, Shape] = {

@@ -13,6 +13,7 @@ from mlctl.emulator.shapes.shape import (
     ResponseField,
     Shape,
     if_set,
+    keys,
     null,
     omitted,
     once_created,
@@ -30,9 +31,7 @@ SYSTEM_DATA: Shape = {  # of endpoints and deployments: by whom they were change
     "createdAt": time,
     "createdBy": stored,
     "lastModifiedAt": time,
-    "createdByType": omitted,
-    "lastModifiedBy": omitted,
-    "lastModifiedByType": omitted,
+    **keys(omitted, "createdByType", "lastModifiedBy", "lastModifiedByType"),
 }
 
 
@@ -54,9 +53,7 @@ def identity(field: ResponseField) -> Data:
 
 
 BATCH_ENDPOINT: Shape = {
-    "id": stored,
-    "name": stored,
-    "type": stored,
+    **keys(stored, "id", "name", "type"),
     "properties": section(
         {
             "description": stored,
@@ -86,9 +83,7 @@ def _state(field: ResponseField) -> Data:
 
 
 BATCH_DEPLOYMENT: Shape = {
-    "id": stored,
-    "name": stored,
-    "type": stored,
+    **keys(stored, "id", "name", "type"),
     "properties": section(
         {
             "description": stored,
@@ -100,14 +95,8 @@ BATCH_DEPLOYMENT: Shape = {
             "deploymentConfiguration": versions(
                 _configuration, stable="2024-04-01", preview="2022-10-01"
             ),
-            "errorThreshold": stored,
-            "retrySettings": stored,
-            "miniBatchSize": stored,
-            "loggingLevel": stored,
-            "model": stored,
-            "maxConcurrencyPerInstance": stored,
-            "outputAction": stored,
-            "outputFileName": stored,
+            **keys(stored, "errorThreshold", "retrySettings", "miniBatchSize", "loggingLevel"),
+            **keys(stored, "model", "maxConcurrencyPerInstance", "outputAction", "outputFileName"),
             "resources": section(
                 {"instanceCount": stored, "instanceType": stored, "properties": or_null}
             ),

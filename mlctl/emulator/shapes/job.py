@@ -16,10 +16,12 @@ from mlctl.emulator.shapes.shape import (
     always,
     if_any,
     if_set,
+    keys,
     null,
     omitted,
     otherwise,
     render,
+    resource,
     section,
     since,
     stored,
@@ -124,9 +126,7 @@ _OUTPUT: Shape = {
 _COMMAND: Shape = {
     **_ALL,
     "resources": section(_RESOURCES),
-    "codeId": stored,
-    "command": stored,
-    "environmentId": stored,
+    **keys(stored, "codeId", "command", "environmentId"),
     "inputs": _inputs,
     "outputs": _each_value(_OUTPUT),
     "distribution": stored,
@@ -138,19 +138,15 @@ _COMMAND: Shape = {
 }
 _PIPELINE: Shape = {
     **_ALL,
-    **dict.fromkeys(("settings", "jobs"), stored),
+    **keys(stored, "settings", "jobs"),
     "inputs": lambda field: _inputs(field) if field.stored is not None else None,
     "outputs": stored,
     "sourceJobId": since("2022-10-01", stored),
 }
 _SWEEP: Shape = {
     **_ALL,
-    "searchSpace": stored,
-    "samplingAlgorithm": stored,
-    "limits": stored,
-    "earlyTermination": stored,
-    "objective": stored,
-    "trial": stored,
+    **keys(stored, "searchSpace", "samplingAlgorithm", "limits", "earlyTermination", "objective"),
+    **keys(stored, "trial"),
     "resources": _since_previews(stored),
     "inputs": _inputs,
     "outputs": _each_value(_OUTPUT),
@@ -173,9 +169,7 @@ _INVOCATION: Shape = {
             "target": stored,
             "instanceCount": stored,
             "isLocal": always(value=False),
-            "location": null,
-            "instanceType": null,
-            "properties": null,
+            **keys(null, "location", "instanceType", "properties"),
         }
     ),
     "output": always({"datastoreId": None, "path": None}),
@@ -189,13 +183,7 @@ _INVOCATION: Shape = {
 
 
 def _job(properties: Shape, system_data: Shape = SYSTEM_DATA) -> Shape:
-    return {
-        "id": stored,
-        "name": stored,
-        "type": stored,
-        "properties": section(properties),
-        "systemData": section(system_data),
-    }
+    return resource(section(properties), section(system_data))
 
 
 JOB_PROPERTIES: Mapping[str, Shape] = {
@@ -220,37 +208,20 @@ INVOCATION: Shape = _job(
 # Runs, as the run history keeps them, from the recordings of azure-ai-ml's tests (pipeline_job,
 # test_pipeline_job_get_child_run).
 RUN: Shape = {
-    "runNumber": stored,
-    "rootRunId": stored,
-    "createdUtc": stored,
-    "createdBy": stored,
-    "userId": stored,
-    **dict.fromkeys(("token", "tokenExpiryTimeUtc", "error", "warnings"), null),
+    **keys(stored, "runNumber", "rootRunId", "createdUtc", "createdBy", "userId"),
+    **keys(null, "token", "tokenExpiryTimeUtc", "error", "warnings"),
     "revision": otherwise(1),
     "statusRevision": otherwise(0),
-    "runUuid": stored,
-    "parentRunUuid": stored,
-    "rootRunUuid": stored,
+    **keys(stored, "runUuid", "parentRunUuid", "rootRunUuid"),
     "lastStartTimeUtc": null,
     "currentComputeTime": null,
     "computeDuration": stored,
     "effectiveStartTimeUtc": null,
-    "lastModifiedBy": stored,
-    "lastModifiedUtc": stored,
-    "duration": stored,
-    "cancelationReason": stored,
+    **keys(stored, "lastModifiedBy", "lastModifiedUtc", "duration", "cancelationReason"),
     "currentAttemptId": null,
-    "runId": stored,
-    "parentRunId": stored,
-    "experimentId": stored,
-    "status": stored,
-    "startTimeUtc": stored,
-    "endTimeUtc": stored,
+    **keys(stored, "runId", "parentRunId", "experimentId", "status", "startTimeUtc", "endTimeUtc"),
     "scheduleId": null,
-    "displayName": stored,
-    "name": stored,
-    "dataContainerId": stored,
-    "description": stored,
+    **keys(stored, "displayName", "name", "dataContainerId", "description"),
     "hidden": otherwise(default=False),
     "runType": stored,
     "runTypeV2": stored,
@@ -265,8 +236,7 @@ RUN: Shape = {
     "services": always({}),
     "inputDatasets": always([]),
     "outputDatasets": always([]),
-    **dict.fromkeys(("runDefinition", "jobSpecification", "primaryMetricName"), null),
-    **dict.fromkeys(("createdFrom", "cancelUri", "completeUri", "diagnosticsUri"), null),
-    **dict.fromkeys(("computeRequest", "compute", "retainForLifetimeOfWorkspace"), null),
-    **dict.fromkeys(("queueingInfo", "inputs", "outputs"), null),
+    **keys(null, "runDefinition", "jobSpecification", "primaryMetricName", "createdFrom"),
+    **keys(null, "cancelUri", "completeUri", "diagnosticsUri", "computeRequest", "compute"),
+    **keys(null, "retainForLifetimeOfWorkspace", "queueingInfo", "inputs", "outputs"),
 }

@@ -13,6 +13,7 @@ from mlctl.emulator.shapes.shape import (
     Rule,
     Shape,
     if_set,
+    keys,
     omitted,
     otherwise,
     section,
@@ -110,9 +111,7 @@ def _host_url(path: str, *, here: bool) -> Rule:
 
 
 ONLINE_ENDPOINT: Shape = {
-    "id": stored,
-    "name": stored,
-    "type": stored,
+    **keys(stored, "id", "name", "type"),
     "properties": section(
         {
             "description": stored,
@@ -199,9 +198,7 @@ def _variables(call: Call, model: Data, code: Mapping[str, Data]) -> Iterator[tu
 
 
 ONLINE_DEPLOYMENT: Shape = {
-    "id": stored,
-    "name": stored,
-    "type": stored,
+    **keys(stored, "id", "name", "type"),
     "properties": _with_variables,
     "systemData": section(SYSTEM_DATA),
     "tags": otherwise({}),

@@ -76,6 +76,20 @@ def render(
     return {key: value for key, value in values if value is not OMITTED} | unshaped
 
 
+def keys(rule: Rule, *names: str) -> Shape:
+    """Keys of the same rule, in this order."""
+    return dict.fromkeys(names, rule)
+
+
+def resource(properties: Rule, system_data: Rule) -> Shape:
+    """The shape of a resource that is shown without a region and tags of its own."""
+    return {
+        **keys(stored, "id", "name", "type"),
+        "properties": properties,
+        "systemData": system_data,
+    }
+
+
 def stored(field: ResponseField) -> Data:
     """What is stored; null where nothing is."""
     return field.stored

@@ -15,6 +15,7 @@ from mlctl.emulator.shapes.shape import (
     Shape,
     always,
     if_set,
+    keys,
     null,
     otherwise,
     preview_since,
@@ -70,10 +71,7 @@ _NETWORK_RULES = {
     "resourceAccessRules": [],
 }
 WORKSPACE: Shape = {
-    "id": stored,
-    "name": stored,
-    "type": stored,
-    "location": stored,
+    **keys(stored, "id", "name", "type", "location"),
     "tags": otherwise({}),
     "etag": null,
     "properties": section(
@@ -132,9 +130,7 @@ def _either(before: Rule, rule: Rule) -> Rule:
 CONNECTION: Shape = {
     "tags": stored,
     "location": null,
-    "id": stored,
-    "name": stored,
-    "type": stored,
+    **keys(stored, "id", "name", "type"),
     "properties": section(
         {
             "authType": stored,
@@ -177,14 +173,10 @@ def _account(field: ResponseField) -> Data:
 
 
 DATASTORE: Shape = {
-    "id": stored,
-    "name": stored,
-    "type": stored,
+    **keys(stored, "id", "name", "type"),
     "properties": section(
         {
-            "description": stored,
-            "tags": stored,
-            "properties": stored,
+            **keys(stored, "description", "tags", "properties"),
             "isDefault": otherwise(default=False),
             "credentials": otherwise({"credentialsType": "None"}),
             "subscriptionId": versions(stored, stable="2023-10-01", preview="2022-10-01"),
@@ -192,10 +184,7 @@ DATASTORE: Shape = {
             "datastoreType": stored,
             "filesystem": if_set,
             "accountName": _account,
-            "containerName": if_set,
-            "fileShareName": if_set,
-            "endpoint": if_set,
-            "protocol": if_set,
+            **keys(if_set, "containerName", "fileShareName", "endpoint", "protocol"),
             "serviceDataAccessAuthIdentity": otherwise("None"),
         }
     ),

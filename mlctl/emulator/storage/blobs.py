@@ -62,11 +62,7 @@ def handle(call: Call) -> Response:
 
 
 def authorize(call: Call) -> None:
-    """Allow requests with a signature or the token; without a token set, all.
-
-    Raises:
-        ServiceError: 403, the caller has neither.
-    """
+    """Allow requests with a signature or the token; without a token set, all."""
     token = call.settings.token
     if token is None:
         return
@@ -180,11 +176,7 @@ def _lease(call: Call) -> Response:
 
 
 def _check_conditions(call: Call, note: Data) -> None:
-    """Check `If-Match` and `If-None-Match`.
-
-    Raises:
-        ServiceError: 412, or 409 where only a new blob was to be written.
-    """
+    """Check `If-Match` and `If-None-Match`."""
     if call.request.header("if-none-match") == "*" and note is not None:
         raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
     etag = call.request.header("if-match")
@@ -268,11 +260,7 @@ def _require_blob(call: Call) -> StoredItem:
 
 
 def _require(note: Data) -> Data:
-    """A note, or item, of a blob.
-
-    Raises:
-        NotFound: there is no such blob.
-    """
+    """A note, or item, of a blob."""
     if note is None:
         raise NotFound("BlobNotFound", "The specified blob does not exist.")
     return note

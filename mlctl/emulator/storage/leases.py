@@ -78,11 +78,7 @@ def headers(note: Mapping[str, Data], now: float) -> dict[str, str]:
 
 
 def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -> dict[str, Data]:
-    """The lease that stays with a blob after a write: one that is over goes.
-
-    Raises:
-        ServiceError: 412, it is leased to another, or not leased although the caller thinks so.
-    """
+    """The lease that stays with a blob after a write: one that is over goes."""
     lease, name = BlobLease.of(note), request.header(_ID)
     if lease.state(now) in _LOCKED:
         if not name:
@@ -97,11 +93,7 @@ def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -
 
 
 def check_read(note: Mapping[str, Data], request: Request, now: float) -> None:
-    """Check the lease that a read names, if it names one.
-
-    Raises:
-        ServiceError: 412, the blob is not leased, or to another.
-    """
+    """Check the lease that a read names, if it names one."""
     if request.header(_ID):
         after_write(note, request, now)
 
@@ -110,11 +102,7 @@ Answer: TypeAlias = tuple[int, dict[str, str]]
 
 
 def change(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, Answer]:
-    """A lease operation: the lease after it, and the status and the headers of the answer.
-
-    Raises:
-        ServiceError: 409, the state does not allow it; 400, a header makes no sense.
-    """
+    """A lease operation: the lease after it, and the status and the headers of the answer."""
     match request.header("x-ms-lease-action").casefold():
         case "acquire":
             new = _acquire(lease, request, now)

@@ -20,8 +20,10 @@ def container(call: Call, name: str) -> str:
     """The account and the container of a datastore that every workspace has; "" of others."""
     if name not in store_rules.OWN:
         return ""
-    named = store_rules.OWN[name][1].format(guid=store_rules.storage(call.state.seed, call.scope))
-    return f"{_account(call)}/{named}"
+    container = store_rules.OWN[name][1].format(
+        guid=store_rules.storage(call.state.seed, call.scope)
+    )
+    return f"{_account(call)}/{container}"
 
 
 def artifacts(call: Call, run: str) -> str:

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from math import ceil, fsum, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from mlctl import catalog
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.forecast import statistics
-from mlctl.forecast.advice.places import Place
 from mlctl.forecast.batch.policy import History, RecoveryPolicy, Way, parse
+from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.fields import ForecastError, StatedPrices, value_of
 from mlctl.forecast.gather import histories
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.statistics import Estimate
@@ -27,6 +29,7 @@ from mlctl.simulator.engine.processes import PreemptionProcess
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
 
 RUNGS = (60, 250, 1000)  # histories of a configuration that got that far
 _KEPT = 3  # of so many configurations one goes on
@@ -276,3 +279,81 @@ def margin(best: Candidate, rival: Candidate) -> Estimate | None:
         return None
     count = min(len(best.found), len(rival.found))
     return statistics.difference(rival.totals[:count], best.totals[:count])
+
+
+ALIKE, ALL_KNOWN = "alike", "all-known"
+_MORE_MEMORY = 1.25  # of sizes alike: series of the same shape differ by an eighth or so
+
+
+class Place(NamedTuple):
+    """A VM size in a region, and the job on nodes of it.
+
+    Draws do not hang on it: the job has the same luck everywhere. `eviction_rate` is what the price
+    list says of Spot there, in percent an hour; "" is not known.
+    """
+
+    size: str
+    region: str
+    scenario: Scenario
+    eviction_rate: str = ""
+
+
+def own_place(subject: Subject, stated: StatedPrices) -> Place:
+    """Where the cluster is."""
+    size = str(value_of(subject.cluster, "size") or "")
+    region = catalog.region(stated.region_of(subject.cluster))
+    rate = stated.price_list.price(size, region).eviction_rate
+    return Place(size, region, subject.scenario, rate)
+
+
+def places(
+    subject: Subject, stated: StatedPrices, regions: Sequence[str], sizes: Sequence[str]
+) -> tuple[list[Place], list[str]]:
+    """The other places of these regions and sizes (none: its own), and those without a price."""
+    own = own_place(subject, stated)
+    priced = stated.price_list.every_price
+    all_regions = sorted({region for _, region in priced})
+    chosen = list(_regions(regions, all_regions)) or [own.region]
+    tried, unknown = [own], list[str]()
+    for size in list(_sizes(sizes, own.size)) or [own.size]:
+        for region in chosen:
+            if (size.casefold(), region) == (own.size.casefold(), own.region):
+                continue
+            price, vm_size = stated.price_list.price(size, region), catalog.size_of(size)
+            if price.dedicated is None or price.spot is None or vm_size is None:
+                unknown.append(f"{size} in {region}")
+                continue
+            cluster = replace(subject.scenario.cluster, price=price.dedicated, cores=vm_size.vcpus)
+            scenario = replace(subject.scenario, cluster=cluster, low_priority_price=price.spot)
+            tried.append(Place(size, region, scenario, price.eviction_rate))
+    return tried, unknown
+
+
+def _regions(names: Sequence[str], known: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        if name == ALL_KNOWN:
+            yield from known
+        elif catalog.knows_region(name):
+            yield catalog.region(name)
+        else:
+            raise ForecastError(f"`{name}` is no region of Azure: write its name, or {ALL_KNOWN}")
+
+
+def _sizes(names: Sequence[str], own: str) -> Iterator[str]:
+    """The sizes of these names; those that are like its own.
+
+    They have the same cores and GPUs, at least as much memory, and are not to be retired.
+    """
+    for name in names:
+        size = catalog.find_size(own if name == ALIKE else name)
+        if size is None:
+            raise ForecastError(f"the size `{own if name == ALIKE else name}` is not known")
+        if name != ALIKE:
+            yield size.name
+            continue
+        for candidate in catalog.sizes().values():
+            shape = (size.vcpus, size.gpus, size.gpu_type)
+            alike = shape == (candidate.vcpus, candidate.gpus, candidate.gpu_type)
+            alike = alike and 1 <= candidate.memory_gib / size.memory_gib <= _MORE_MEMORY
+            if alike and catalog.retirement(candidate.name) is None:
+                yield candidate.name

@@ -243,8 +243,8 @@ def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
     """The files of each shard, in whole mini-batches, as even as they go; the larger ones first."""
     batches = -(-files // mini_batch_size)
     count = min(shards, batches)
-    each, more = divmod(batches, count)
-    parts = [(each + (number < more)) * mini_batch_size for number in range(count)]
+    share, remainder = divmod(batches, count)
+    parts = [(share + (number < remainder)) * mini_batch_size for number in range(count)]
     parts[-1] -= batches * mini_batch_size - files  # the last mini-batch may be smaller
     return parts
 

@@ -24,10 +24,10 @@ from mlctl.forecast.scenario import Scenario, SpotRate
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
+from mlctl.simulator.control_plane.jobs.workloads import batch_work
 from mlctl.simulator.engine.model import (
     HOUR,
     BatchSpec,
-    BatchWork,
     ClusterSpec,
     SimulationSettings,
     Tier,
@@ -43,12 +43,11 @@ _ANY_REGION = "eastus"  # keys the draws of losses: where a cluster is changes i
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be forecast, as far as files do not say.
+    """What is to be forecast, of a batch or a training job, as far as files do not say.
 
-    `mini_batches` stands for so many full ones, in the place of files. `prices` is what a
-    user says of them. `workspace` is what to call the one in which
-    resources were read that no file declares; "" where none was. Where the timeout grows, one that
-    is too short for the work is no error.
+    `mini_batches` stands for so many full ones, in the place of files. `prices` is what a user says
+    of them. `workspace` is what to call the one in which resources were read that no file declares;
+    "" where none was. Where the timeout grows, one that is too short for the work is no error.
     """
 
     workload: Workload
@@ -108,7 +107,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         f"1/{JOB}",
         spec.name,
         files,
-        _work(wanted.workload),
+        batch_work(wanted.workload),
         size,
         number_of(deployment, "instance_count", 1, 1, MOST_NODES),
         number_of(deployment, "max_concurrency_per_instance", 1, 1, MOST_NODES),
@@ -131,11 +130,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
 
 
 def cluster_spec(cluster: Resource, stated: StatedPrices) -> tuple[ClusterSpec, SpotRate]:
-    """A declared cluster, as the event engine knows it, and the rate of a low-priority node.
-
-    Raises:
-        ForecastError: no price is known.
-    """
+    """A declared cluster, as the event engine knows it, and the rate of a low-priority node."""
     size = str(value_of(cluster, "size") or "")
     dedicated, rate = prices_of(size, stated.region_of(cluster), stated, cluster.label(("size",)))
     spec = ClusterSpec(
@@ -257,14 +252,3 @@ def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | N
             job.label(edge.at),
         )
     return None
-
-
-def _work(workload: Workload) -> BatchWork:
-    return BatchWork(
-        workload.seconds_per_file or 0.0,
-        workload.seconds_per_mini_batch or 0.0,
-        workload.cv or 0.0,
-        workload.fail_probability or 0.0,
-        workload.times or (),
-        workload.seconds_per_start or 0.0,
-    )

@@ -56,7 +56,7 @@ def rows(
 
     In the weather `main` there is one for each policy but `dedicated`, which is the last row.
     """
-    low = [one for one in policies if one.way is not Way.DEDICATED]
+    low = [policy for policy in policies if policy.way is not Way.DEDICATED]
     for weather in weathers if Tier.LOW_PRIORITY in tiers else ():
         for number, policy in enumerate(low):
             if number == 0 or weather.name == main:

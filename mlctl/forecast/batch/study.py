@@ -97,8 +97,8 @@ def runs_of(study: Study, histories: list[History], stated: int | None) -> int:
         return min(max(_ATTEMPTS // study.scenario.mini_batches, _LEAST_RUNS), RUNS)
     if len(histories) < RUNS:
         return RUNS
-    few = study.summary(histories).carried_by < _CARRY
-    return min(2 * len(histories), _MOST_RUNS) if few else len(histories)
+    is_thin = study.summary(histories).carried_by < _CARRY
+    return min(2 * len(histories), _MOST_RUNS) if is_thin else len(histories)
 
 
 def histories_until(study: Study, stated: int | None) -> list[History]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mlctl.forecast import shape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     """The numbers of one row; see `schemas/output/forecast.schema.json` for what each is.
 
@@ -32,14 +33,14 @@ class Summary:
     deadline_s: float | None = None
     single_run: bool = False
 
-    @property
+    @cached_property
     def completed(self) -> list[float]:
         """How long the first runs took that completed, in seconds, ascending."""
         return sorted(
             history.time_s for history in self.histories if history.status is JobStatus.COMPLETED
         )
 
-    @property
+    @cached_property
     def cancelled(self) -> Estimate:
         """P(cancelled): the first run lost all its nodes; 0 where nothing takes nodes away."""
         canceled = JobStatus.CANCELED
@@ -67,7 +68,7 @@ class Summary:
         price = self.scenario.price_of(self.scenario.cluster.tier) / HOUR
         return [history.node_s * price for history in self.histories]
 
-    @property
+    @cached_property
     def not_done(self) -> int:
         """The histories in which the job was never done."""
         return sum([not history.done for history in self.histories])
@@ -77,7 +78,7 @@ class Summary:
         """P(not done): the job was never done."""
         return self._chance(self.not_done)
 
-    @property
+    @cached_property
     def costs_until_done(self) -> list[float]:
         """What all runs cost until the job was done, in USD; infinite where it never was.
 
@@ -89,7 +90,7 @@ class Summary:
             for history in self.histories
         ]
 
-    @property
+    @cached_property
     def times_until_done(self) -> list[float]:
         """How long it took until the job was done, in seconds; infinite where it never was."""
         ended_s = self._counted_s
@@ -232,12 +233,13 @@ def misses(row: Mapping[str, Any], most_usd: float | None) -> Iterator[str]:
 
     A sentence each; a job that is not always done keeps neither.
     """
-    done, late = row["until_done"], row["late"]
+    until_done, late = row["until_done"], row["late"]
     if late is not None and late["value"] > LATE:
         yield f"it misses the deadline in {late['value']:.0%} of the cases; 5 % are allowed"
-    cost = done["cost"]
-    if most_usd is not None and (cost is None or done["not_done"]):
-        yield f"it is not done in {done['p_not_done']['value']:.2g} of the cases, whatever it costs"
+    cost = until_done["cost"]
+    if most_usd is not None and (cost is None or until_done["not_done"]):
+        chance = until_done["p_not_done"]["value"]
+        yield f"it is not done in {chance:.2g} of the cases, whatever it costs"
     elif most_usd is not None and cost is not None and cost["value"] > most_usd:
         yield f"it costs {cost['value']:,.2f} USD until it is done; {most_usd:g} USD are allowed"
 

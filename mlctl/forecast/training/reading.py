@@ -1,41 +1,36 @@
-"""Reads a training job from what files declare: a command job, and the cluster that it runs on."""
+"""Reads a training job from what files declare: a command job, and the cluster that it runs on.
+
+A job that is made of others has rounds: parts in a row, and parts at once.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple
 
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.durations import parse_iso
-from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
+from mlctl.forecast.batch.reading import Wanted, check_length, cluster_of, cluster_spec
 from mlctl.forecast.fields import (
     MOST_NODES,
     ForecastError,
-    StatedPrices,
     cores_of,
     number_of,
     prices_of,
     value_of,
 )
 from mlctl.forecast.scenario import SpotRate
-from mlctl.forecast.training.rounds import Rounds
 from mlctl.forecast.training.study import TrainingScenario
 from mlctl.kinds import kind_of
 from mlctl.kinds.facts import is_low_priority
 from mlctl.kinds.resource import Resource
-from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
-from mlctl.workload import Workload
+from mlctl.simulator.engine.model import ClusterSpec, Tier, TrainingSpec
 
 _JOB, _NODES = "1/forecast", "1/forecast-nodes"
 _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses a serverless size by the remaining quota
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingWanted:
-    """What is to be forecast, as far as files do not say; see `reading.Wanted`."""
-
-    workload: Workload
-    settings: SimulationSettings
-    prices: StatedPrices = StatedPrices()
-    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +43,12 @@ class TrainingSubject:
     size: str
 
 
-def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
-    """The training job that files and flags describe.
-
-    Raises:
-        ForecastError: they describe none, or one that cannot be.
-    """
+def read(graph: Graph, wanted: Wanted) -> TrainingSubject:
+    """The training job that files and flags describe."""
     return read_job(graph, _job(graph), Rounds(), wanted)
 
 
-def read_job(
-    graph: Graph, job: Resource, rounds: Rounds, wanted: TrainingWanted
-) -> TrainingSubject:
+def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> TrainingSubject:
     """A job of so many rounds, each as long as flags say; a round that is done is not lost again.
 
     `job` is one, or the deployment that runs it.
@@ -149,12 +138,12 @@ def _only_spare(graph: Graph, job: Resource) -> Resource | None:
     return spare[0] if spare else None
 
 
-def _cluster(cluster: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:
+def _cluster(cluster: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
     spec, rate = cluster_spec(cluster, wanted.prices)
     return spec, rate, str(value_of(cluster, "size") or "")
 
 
-def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, SpotRate, str]:
+def _serverless(job: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
     """The nodes that a job gets for itself; their tier is that of its queue."""
     size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
@@ -173,3 +162,38 @@ def _seconds(timeout: object) -> float | None:
         return parse_iso(timeout) if isinstance(timeout, str) else None
     except (ValueError, OverflowError):
         raise ForecastError("the timeout of the job is no length of time") from None
+
+
+_NEEDED = re.compile(r"parent\.jobs\.([^.}\s]+)\.outputs")
+_MOST_TRIALS = 1000  # that a sweep may have
+
+
+class Rounds(NamedTuple):
+    """So many parts one after the other, and so many at once; all take the same time."""
+
+    in_a_row: int = 1
+    at_once: int = 1
+
+
+def rounds_of(job: Resource) -> Rounds:
+    """The parts of a job: the steps of a pipeline, the trials of a sweep, or a command."""
+    match str(job.get("type") or "command").casefold():
+        case "pipeline":
+            return of_steps(job.get("jobs") or {})
+        case "sweep":
+            limits = job.get("limits") or {}
+            total = limits.get("max_total_trials") or _MOST_TRIALS
+            at_once = limits.get("max_concurrent_trials") or total
+            return Rounds(-(-total // at_once), min(at_once, total, MOST_NODES))
+        case _:
+            return Rounds()
+
+
+def of_steps(steps: Mapping[str, Any]) -> Rounds:
+    """The longest chain of steps that need each other's outputs, and how many are beside it."""
+    needs = {step: set(_NEEDED.findall(str(node))) & {*steps} for step, node in steps.items()}
+    depths: dict[str, int] = {}
+    for step in TopologicalSorter(needs).static_order():
+        depths[step] = 1 + max((depths[needed] for needed in needs[step]), default=0)
+    in_a_row = max(depths.values(), default=1)
+    return Rounds(in_a_row, min(-(-max(len(steps), 1) // in_a_row), MOST_NODES))

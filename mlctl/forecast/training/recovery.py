@@ -46,8 +46,8 @@ class TrainingCloud(EngineCloud):
         if self.job.serverless is None:
             spec = replace(self.job, name=name, cluster=cluster.name, first=first)
         else:
-            own = replace(cluster, name=f"{name}-nodes")
-            spec = replace(self.job, name=name, serverless=own, first=first)
+            nodes = replace(cluster, name=f"{name}-nodes")
+            spec = replace(self.job, name=name, serverless=nodes, first=first)
         return SubmitTraining(spec)
 
     def seen(self, job: AnyJob) -> int:

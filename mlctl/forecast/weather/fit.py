@@ -147,7 +147,7 @@ def _outages(losses: LossCounts) -> tuple[Estimate | None, Estimate | None, floa
     if not out:
         return None, None, None
     ended = len(losses.spells) // 2 - (len(losses.spells) % 2 == 0)  # the last may go on
-    rate, ends = _events(len(out), _there_h(losses)), _events(ended, _left_h(losses))
+    rate, ends = _events(len(out), sum(losses.spells[::2])), _events(ended, _left_h(losses))
     length = Estimate(
         1 / max(ends.value, 1 / _MOST_H), 1 / ends.high, 1 / max(ends.low, 1 / _MOST_H)
     )
@@ -156,10 +156,6 @@ def _outages(losses: LossCounts) -> tuple[Estimate | None, Estimate | None, floa
         length, cv = _log_normal(out[:ended], losses.hours, length)
     unseen = exp(min(losses.least_h / length.value, 1.0))  # what is hardly seen is not made up
     return Estimate(*(unseen * at for at in (rate.value, rate.low, rate.high))), length, cv
-
-
-def _there_h(losses: LossCounts) -> float:
-    return sum(losses.spells[::2])
 
 
 def _left_h(losses: LossCounts) -> float:

@@ -175,11 +175,7 @@ def names() -> tuple[str, ...]:
 
 
 def by_name(text: str) -> Weather | None:
-    """`calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None: it is no name.
-
-    Raises:
-        WeatherError: a band that there is not.
-    """
+    """`calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None: it is no name."""
     if text.startswith(BAND):
         chance = band(text.removeprefix(BAND))
         source = "the middle of a band of Azure's eviction rates, for each node on its own"

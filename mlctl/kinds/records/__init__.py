@@ -1,1 +1,1 @@
-"""The kinds, a module each: `KIND` is the record, imported when it is asked for."""
+"""One module per kind, with its record as `KIND`, imported on demand."""

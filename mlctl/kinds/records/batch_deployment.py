@@ -18,7 +18,7 @@ from mlctl.kinds.facts import (
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
-# As recorded until 2023 (batch-deployment-put-defaults); since then there are none.
+# As recorded until 2023 (batch-deployment-put-defaults); newer recordings have none.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 
 
@@ -56,7 +56,7 @@ KIND = Kind(
         route_flag=flag(
             "--set-default",
             "",
-            text="Make it the endpoint's default deployment; read back and proved.",
+            text="Make it the endpoint's default deployment, and verify that.",
         ),
         needs_file=True,
         printed_empty=("environment_variables",),
@@ -64,7 +64,7 @@ KIND = Kind(
             "Name": ("name",),
             "Endpoint": ("endpoint_name",),
             "State": ("provisioning_state",),
-            "Type": lambda row: row.get("type", "model"),  # az prints none of the usual ones
+            "Type": lambda row: row.get("type", "model"),  # az prints none of the usual columns
             "Model": ("model",),
             "Compute": ("compute",),
             "Instances": ("resources", "instance_count"),

@@ -32,7 +32,7 @@ def _claims(_value: Effective, region: str) -> Claims:
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     if "endpoint_name" in data:
-        return False  # a deployment
+        return False  # if so, it is a deployment
     defaults = data.get("defaults")
     by_token = str(data.get("auth_mode", "")).replace("_", "").casefold() == "aadtoken"
     return by_token or (isinstance(defaults, dict) and "deployment_name" in defaults)
@@ -55,7 +55,7 @@ KIND = Kind(
         routes=(("defaults", "deployment_name"),),
         routing="default deployment",
         named_in_jobs=("endpointName",),
-        loss="its deployments go with it",
+        loss="its deployments are deleted with it",
     ),
     az=AzFacts(
         printed_empty=("defaults",),

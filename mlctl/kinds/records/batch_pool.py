@@ -1,4 +1,4 @@
-"""Batch Pools of Machine Learning Studio (classic): of a retired service, simulated only."""
+"""Batch Pools of Machine Learning Studio (classic), a retired service: simulated only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ KIND = Kind(
         resize_flag=flag(
             "--vm-count",
             "vm_count",
-            text="Virtual machines in the pool; 0 stops the bill and keeps the pool.",
+            text="Virtual machines in the pool; 0 stops the billing and keeps the pool.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Code: what a local folder of code becomes. No document declares it."""
+"""Code assets, made from local folders; no document declares one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Components: the steps that pipelines are made of."""
+"""Components, the reusable steps of pipelines."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from mlctl.pointer import Data
 
 _SCHEMA = "component"
 _FORMS = ("command", "pipeline", "parallel", "spark")
-_SIGNING = "registries are outside of the workspace"
+_SIGNING = "registries are outside the workspace"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
-    """Whether a command is that of a component: a job runs somewhere, and names what it reads."""
+    """Whether a command is a component's: a job also names its compute and its data."""
+    if not {"name", "command", "environment"} <= data.keys():
+        return False  # few others get as far as the schema
     properties = schema.load(_SCHEMA)["$defs"]["command"]["properties"].keys()
-    needed = {"name", "command", "environment"}
     inputs = data.get("inputs", {})
     typed = isinstance(inputs, dict) and all(
         isinstance(port, dict) and "type" in port and "path" not in port for port in inputs.values()
     )
-    return needed <= data.keys() <= properties and typed
+    return data.keys() <= properties and typed
 
 
 KIND = Kind(
@@ -53,7 +54,7 @@ KIND = Kind(
         limits_lists=True,
         sample=("samples/components/train.yml", "train_model"),
         not_here={
-            "create --skip-validation": "what az would refuse is refused before anything is sent",
+            "create --skip-validation": "mlctl refuses what az would, before it sends anything",
             "prepare-for-sign": _SIGNING,
         },
     ),

@@ -1,4 +1,4 @@
-"""AmlCompute clusters, the only type of compute here."""
+"""AmlCompute clusters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IDENTITY_FLAGS = (
 )
 
 
-# As recorded (compute-get-after-create, compute-patch-scale): what no request sends.
+# As recorded (compute-get-after-create, compute-patch-scale); no request sends them.
 _OWN = ("modifiedOn", "resourceId", "computeLocation", "isAttachedCompute", "provisioningWarnings")
 _UNSENT = {"isolatedNetwork": False, "enableBatchPrivateLink": False, "propertyBag": {}}
 _OWN_OF_NODES = ("nodeStateCounts", "allocationStateTransitionTime", "errors")
@@ -45,8 +45,8 @@ _OWN_OF_NODES = ("nodeStateCounts", "allocationStateTransitionTime", "errors")
 def _claims(value: Effective, region: str) -> Claims:
     """A cluster counts with `max_instances`, and must be able to start `max(min_instances, 1)`.
 
-    Dedicated cores count for their VM family and in total; low-priority ones too, but their
-    families have no limits as a rule.
+    Dedicated cores count toward their VM family and the total, as do low-priority ones, whose
+    families usually have no limits.
     """
     nodes = _nodes(value)
     cluster: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
@@ -90,7 +90,7 @@ KIND = Kind(
             *(("properties", "properties", key) for key in _OWN_OF_NODES),
         ),
         unsent={("properties", "properties", key): value for key, value in _UNSENT.items()},
-        patched=True,  # no GET returns the password of the administrator
+        patched=True,  # no GET returns the administrator's password
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
@@ -105,7 +105,7 @@ KIND = Kind(
         may_be_renamed=True,
         named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),
         ends_jobs=True,
-        loss="its nodes are given back, and the jobs that run on them are lost",
+        loss="its nodes are released, and the jobs that run on them are lost",
     ),
     az=AzFacts(
         printed_empty=("network_settings",),
@@ -143,7 +143,7 @@ KIND = Kind(
             flag(
                 "--type",
                 "type",
-                text="List those of a type only: AmlCompute, ComputeInstance or Kubernetes.",
+                text="List only one type: AmlCompute, ComputeInstance or Kubernetes.",
             ),
         ),
         limits_lists=True,

@@ -1,4 +1,4 @@
-"""Compute instances: virtual machines to develop on, in the collection of the clusters."""
+"""Compute instances: virtual machines for development, in the same collection as clusters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ KIND = Kind(
     plan=PlanFacts(
         named_in_jobs=("computeId",),
         ends_jobs=True,
-        loss="its disk goes with it, and what people keep there",
+        loss="its disk is deleted with it, including users' files",
     ),
     az=AzFacts(
         present=False,

@@ -11,11 +11,11 @@ from mlctl.pointer import Data
 
 _SCHEMA = "data"
 _TYPES = ("uri_file", "uri_folder", "mltable")
-_IMPORT = "a preview for databases; `data create` takes what is in storage already"
+_IMPORT = "a preview for databases; `data create` registers data that is already in storage"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
-    """Whether type and path are those of data: an input of a job has them too, and more."""
+    """Whether type and path are those of data: a job's input has them, too, among others."""
     properties = schema.load(_SCHEMA)["properties"].keys()
     typed = str(data.get("type", "")).casefold() in _TYPES
     return typed and "path" in data and data.keys() <= properties
@@ -46,10 +46,10 @@ KIND = Kind(
         limits_lists=True,
         sample=("samples/data/patients.yml", "heart-patients"),
         not_here={
-            "create --skip-validation": "what az would refuse is refused before anything is sent",
+            "create --skip-validation": "mlctl refuses what az would, before it sends anything",
             "import": _IMPORT,
             "list-materialization-status": _IMPORT,
-            "mount": "a compute mounts what a job names; `data show` prints the path",
+            "mount": "the compute mounts what a job names; `data show` prints the path",
         },
     ),
 )

@@ -1,4 +1,4 @@
-"""Datastores: names for storage, with what the workspace logs in by."""
+"""Datastores: names for storage, with the workspace's credentials."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KIND = Kind(
         ),
         patchable=(),
     ),
-    plan=PlanFacts(loss="its files stay in their storage, and no path `azureml://` leads there"),
+    plan=PlanFacts(loss="its files stay in storage, but `azureml://` paths to them stop working"),
     az=AzFacts(
         asks=False,
         columns={
@@ -53,6 +53,8 @@ KIND = Kind(
         limits_lists=True,
         needs_file=True,
         sample=("samples/datastores/images.yml", "images"),
-        not_here={"mount": "a compute mounts what a job names; `datastore show` prints the place"},
+        not_here={
+            "mount": "the compute mounts what a job names; `datastore show` prints the location"
+        },
     ),
 )

@@ -13,7 +13,7 @@ _SCHEMA = "environment"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
-    """Whether an image or a build is that of an environment: many other files have such a key."""
+    """Whether an image or build is an environment's: many other files have such a key."""
     if "conda_file" in data:
         return True
     build = data.get("build")
@@ -32,7 +32,7 @@ KIND = Kind(
         unsent={("properties", "condaFile"): ""},  # recorded: environment-get
     ),
     content=ContentFacts(
-        by_url=True,  # image builders want the URL of a folder
+        by_url=True,  # image builders need the URL of a folder
         anonymous_name="CliV2AnonymousEnvironment",
         curated="AzureML-",
     ),

@@ -1,6 +1,6 @@
-"""Jobs: of a command, a pipeline, a sweep, a Spark program, AutoML.
+"""Jobs: command, pipeline, sweep, Spark, AutoML.
 
-A document of one runs once, and is no resource.
+A document of a job describes a run, not a resource.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from mlctl.pointer import Data
 
 _KEYS = {"compute", "experiment_name", "queue_settings", "limits"}  # a component has none
 _OF_A_JOB = {"compute", "experiment_name", "settings"}  # of a pipeline: a component has none
+_TELLING = {"sweep": "trial", "automl": "task"}  # what a job of a type has
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     if str(data.get("type", "")).casefold() == "pipeline" and "jobs" in data:
         return "name" not in data or bool(data.keys() & _OF_A_JOB) or _given(data.get("inputs"))
-    return "command" in data and bool(data.keys() & _KEYS)
+    telling = _TELLING.get(str(data.get("type", "")).casefold())
+    return telling in data if telling else "command" in data and bool(data.keys() & _KEYS)
 
 
 def _given(inputs: Data) -> bool:
-    """Whether an input has a value: a component declares types alone."""
+    """Whether an input has a value: a component only declares types."""
     values = inputs.values() if isinstance(inputs, dict) else ()
     return any(not isinstance(value, dict) or value.keys() & {"path", "value"} for value in values)
 

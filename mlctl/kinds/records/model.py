@@ -39,7 +39,7 @@ KIND = Kind(
             flag("--datastore", "datastore"),
         ),
         update_flags=(flag("--stage -s", "stage"),),
-        list_flags=(flag("--stage -s", "stage", text="List those of a stage only."),),
+        list_flags=(flag("--stage -s", "stage", text="List only the models of one stage."),),
         limits_lists=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Managed online deployments: what an online endpoint runs, on machines that are there all day."""
+"""Managed online deployments, which run behind an online endpoint on permanent machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mlctl.kinds.facts import (
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
-# What the service adds (recorded: online-deployment-get): variables only where there is a script.
+# What the service adds (recorded: online-deployment-get): variables only if there is a script.
 OWN_VARIABLES = ("AZUREML_MODEL_DIR", "AZUREML_ENTRY_SCRIPT", "AML_APP_ROOT")
 _OWN = {
     "properties": ("AzureAsyncOperationUri", "azureml.onlineendpointid"),
@@ -35,7 +35,7 @@ _VERBS = ("create", "delete", "get-logs", "list", "show", "update")
 
 
 def _claims(value: Effective, region: str) -> Claims:
-    """A deployment counts as a compute, and with its cores; some sizes need more for upgrades.
+    """A deployment counts with its cores; some sizes need more for upgrades.
 
     Source: how-to-manage-quotas, "Virtual machine quota allocation for deployment".
     """
@@ -75,7 +75,7 @@ KIND = Kind(
         tracked=True,
         patchable=(("tags",), ("sku",)),
         service_fields=tuple(("properties", at, key) for at, keys in _OWN.items() for key in keys),
-        api_version="2024-10-01",  # startupProbe: a PUT without it would take it away
+        api_version="2024-10-01",  # a PUT without startupProbe would remove it
         delay="deployment",
     ),
     quota=QuotaFacts(
@@ -85,12 +85,12 @@ KIND = Kind(
         vm_size=("instance_type",),
         scaled_by=("instance_count",),
     ),
-    plan=PlanFacts(loss="its machines are given back, and it answers no requests"),
+    plan=PlanFacts(loss="its machines are released, and it stops answering requests"),
     az=AzFacts(
         route_flag=flag(
             "--all-traffic",
             "",
-            text="Send all traffic to the new deployment once it exists, and verify this.",
+            text="Send all traffic of the endpoint to it once it exists, and verify that.",
         ),
         needs_file=True,
         printed_empty=("environment_variables",),
@@ -108,8 +108,8 @@ KIND = Kind(
             "update --local-enable-gpu": _LOCAL,
             "create --vscode-debug": _LOCAL,
             "update --vscode-debug": _LOCAL,
-            "create --package-model": "a preview, which makes an image of the model first",
-            "update --skip-script-validation": "problems of a script are reported, not refused",
+            "create --package-model": "a preview, which first builds an image of the model",
+            "update --skip-script-validation": "mlctl reports what a script lacks, but accepts it",
         },
     ),
 )

@@ -33,7 +33,7 @@ def _claims(_value: Effective, region: str) -> Claims:
 
 
 def _completed(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
-    """With an identity of its own, which the SDK gives to an endpoint that says none."""
+    """Add the identity that the SDK gives to an endpoint without one."""
     return {"identity": {"type": "SystemAssigned"}, **body}
 
 
@@ -60,7 +60,7 @@ KIND = Kind(
     plan=PlanFacts(
         routes=(("traffic",), ("mirror_traffic",)),
         routing="traffic",
-        loss="its deployments go with it, and requests to it fail",
+        loss="its deployments are deleted with it, and requests to it fail",
     ),
     az=AzFacts(
         printed_empty=("traffic", "mirror_traffic"),

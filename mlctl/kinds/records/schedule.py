@@ -1,4 +1,4 @@
-"""Schedules: jobs that are started again and again."""
+"""Schedules, which start jobs repeatedly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlctl.pointer import Data
 
 _ACTION = ("properties", "action", "jobDefinition")
 _ACTIONS = {"create_job", "create_monitor", "import_data"}
-_ONLY_CHECKED = "mlctl checks it; `az ml schedule create` makes it"
+_ONLY_CHECKED = "mlctl only checks it; create it with `az ml schedule create`"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:

@@ -1,4 +1,4 @@
-"""New names for what would be replaced, in the texts of the files that declare it and refer to it.
+"""Rename resources that would be replaced, in the files that declare or refer to them.
 
 Pure: the names, the new texts, and what cannot be renamed.
 """
@@ -32,7 +32,7 @@ Renames = Mapping[Address, Address]
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name in pieces: `stem`, its number in a row, and what may stand before numbers."""
+    """A name in parts: its `stem`, its number, and what may precede numbers."""
 
     stem: str
     number: int = 1
@@ -48,10 +48,10 @@ class _Name:
 
 
 def to_rename(plan: Plan) -> Iterator[Resource]:
-    """What would be replaced by a plan.
+    """Yield the resources that a plan would replace.
 
     Raises:
-        CannotRename: its name must stay.
+        CannotRename: a resource's name must stay.
     """
     for change in plan.changes:
         if change.action is not Action.REPLACE:
@@ -60,7 +60,7 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
             routed = kind_of(change.address).az.route_flag
             message = f"{change.address} must be replaced, and {why_named(change.address)}"
             moved = "the traffic" if routed else "its callers"
-            hint = f"leave the field as it is, or declare a new one beside it and move {moved}"
+            hint = f"keep the field as it is, or declare a new resource next to it and move {moved}"
             raise CannotRename(
                 Diagnostic(NO_SUCCESSOR, message, change.cause, hint, (), str(change.address))
             )
@@ -68,22 +68,22 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
 
 
 def why_named(address: Address) -> str:
-    """Why what has an address cannot get another name: a clause."""
+    """Say why the resource at an address cannot be renamed, as a clause."""
     kind = kind_of(address)
     if kind.versioned:
         return "its versions stay"
-    return "its requests go by its name" if kind.az.route_flag else "others know it by its name"
+    return "requests use its name" if kind.az.route_flag else "others refer to it by name"
 
 
 def new_address(
     resource: Resource, taken_addresses: Container[Address], is_live: Callable[[Address], bool]
 ) -> Address:
-    """The next address in the row of a resource that nothing has: `blue-2` after `blue`.
+    """Return the next free name in a resource's sequence: `blue-2` after `blue`.
 
-    Where the names of a kind take no number behind a dash it is `cpu-v2`; a long name is cut.
+    If the kind's names allow no number after a dash it is `cpu-v2`; a long name is truncated.
 
     Raises:
-        CannotRename: there is none that is valid and free.
+        CannotRename: no valid name is free.
     """
     name, schema = _Name.of(resource.address.name), _schema_of_names(resource)
     for number in range(name.number + 1, name.number + 1 + _TRIES):
@@ -96,20 +96,20 @@ def new_address(
             address = replace(resource.address, name=valid)
             if address not in taken_addresses and not is_live(address):
                 return address
-    message = f"there is no new name for {resource.address} that is valid and free"
+    message = f"no valid new name for {resource.address} is free"
     place = resource.label(("name",))
     raise CannotRename(Diagnostic(NO_SUCCESSOR, message, place, NO_SUCCESSOR.documented().fix))
 
 
 def _valid(stem: str, end: str, schema: Schema) -> str | None:
-    """A name that ends so, cut to the length that is allowed; None where it is not valid."""
+    """Return a name with this end, truncated to the allowed length; None if it is invalid."""
     longest = schema.get("maxLength", len(stem) + len(end)) - len(end)
     name = stem[:longest].rstrip("-") + end
     return name if re.search(schema.get("pattern", ""), name) else None
 
 
 def mentions(text: str, renames: Renames) -> Iterator[tuple[int, Address]]:
-    """The lines of a text that name what is renamed by its address, or as `azureml:NAME`."""
+    """Yield the lines of a text that name a renamed resource, by address or as `azureml:NAME`."""
     for old in renames:
         short = rf"|azureml:{re.escape(old.name)}" if old.parent is None else ""
         pattern = re.compile(rf"(?:{re.escape(str(old))}{short})(?![\w-])", re.IGNORECASE)
@@ -119,10 +119,10 @@ def mentions(text: str, renames: Renames) -> Iterator[tuple[int, Address]]:
 
 
 def renamed_texts(graph: Graph, renames: Renames, overlays: Iterable[Document]) -> dict[Path, str]:
-    """The new texts of the files that declare what is renamed, refer to it or overlay it.
+    """Return the new texts of the files that declare, refer to or overlay renamed resources.
 
     Raises:
-        CannotRename: a name does not stand in the text of a file.
+        CannotRename: a name is not written out in a file.
     """
     edits: dict[tuple[str, int, int], Edit] = {}
     for label, old in _places(graph, renames, tuple(overlays)):
@@ -141,11 +141,11 @@ def _edit(label: Label, old: Address, new: Address) -> Edit:
 
 
 def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
-    """What of the graph of the renamed files still goes by an old name; None where nothing does."""
+    """Find a remaining use of an old name in the renamed files; None if there is none."""
     for old, new in renames.items():
         resource = graph.resources.get(old)
         if resource is not None:
-            return _refused(old, new, resource.label(("name",)), "another line gives it that name")
+            return _refused(old, new, resource.label(("name",)), "another line sets that name")
         for edge in graph.edges:
             if edge.target == old:
                 place = graph.resources[edge.source].label(edge.at)
@@ -156,7 +156,7 @@ def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
 def _places(
     graph: Graph, renames: Renames, overlays: Sequence[Document]
 ) -> Iterator[tuple[Label, Address]]:
-    """Where a name stands that changes, and what is called by it."""
+    """Yield the places of changing names, with the old addresses."""
     for old in renames:
         yield graph.resources[old].label(("name",)), old
     for edge in graph.edges:
@@ -174,12 +174,12 @@ def _places(
 
 
 def _place(resource: Resource, at: Pointer) -> Label:
-    """The value that is a name; the key, where that is one."""
+    """Return the value, or the key, that is a name."""
     return resource.label(at, key=not isinstance(resource.get(*map(str, at)), str))
 
 
 def _overlaid(document: Document) -> Iterator[tuple[str, Resource]]:
-    """What an overlay says of each resource, by its key, as if that were all of its document."""
+    """Yield an overlay's part for each resource, by key, as if it were the whole document."""
     for key, value in document.data.items():
         if isinstance(value, dict):
             address, part = Address.parse(key), Part.of(document, (key,))
@@ -199,7 +199,7 @@ def _refused(old: Address, new: Address, place: Label, why: str) -> CannotRename
             NO_SUCCESSOR,
             f"{old} cannot become {new} here: {why}",
             place,
-            f"write `{new.name}` there yourself, or replace it in place",
+            f"write `{new.name}` there by hand, or replace it in place",
             (),
             str(old),
         )

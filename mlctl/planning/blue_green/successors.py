@@ -1,6 +1,6 @@
-"""Replacing without a gap: a resource under a new name takes the place of the old one.
+"""Replace a resource without downtime: a successor under a new name takes its place.
 
-The old one is deleted last, when all that referred to it refers to its successor.
+The old resource is deleted last, once everything that referred to it refers to its successor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NONE: Successors = MappingProxyType({})
 
 
 class CannotRename(Exception):
-    """Something cannot be replaced under a new name; `diagnostic` says what, where and why."""
+    """A resource cannot be replaced under a new name; `diagnostic` says which, where and why."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
@@ -33,7 +33,7 @@ class CannotRename(Exception):
 
 
 def inheritable(predecessor: Live | None, resource: Resource, scope: Scope) -> Live | None:
-    """What a successor takes over from, what no file says; of one of another type no properties."""
+    """Return what a successor inherits that no file declares; no properties if types differ."""
     if predecessor is None:
         return None
     live_values = decode(predecessor.body, resource.form, scope, with_service_fields=False)
@@ -48,9 +48,9 @@ def inheritable(predecessor: Live | None, resource: Resource, scope: Scope) -> L
 def add_successors(
     changes: Iterable[Change], live_state: LiveState, successors: Successors
 ) -> list[Change]:
-    """The changes, with the deletes of what has a successor.
+    """Add the deletes of resources that have a successor.
 
-    Requests that the old one gets by what no file says go to its successor, too.
+    Requests that a resource gets without a file saying so go to its successor, too.
     """
     decided = {change.address: change for change in changes}
     for old, new in successors.items():

@@ -1,1 +1,1 @@
-"""Whose a resource is: project tags, adoption, pruning."""
+"""Ownership of resources: project tags, adoption, pruning."""

@@ -1,16 +1,16 @@
-"""Whose a live resource is: the tags by which a project says what it made."""
+"""Who owns a live resource: the tags with which a project marks its resources."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from fnmatch import fnmatchcase
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
@@ -20,20 +20,20 @@ from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.pointer import Data, Pointer
 
 TAGS: Pointer = ("tags",)
-RESERVED = "mlctl."  # what the tags begin with that no list of tags of a file removes
+RESERVED = "mlctl."  # the prefix of tags that a file's list of tags does not remove
 PROJECT, SPEC_HASH, PROTECT = "mlctl.project", "mlctl.spec-hash", "mlctl.protect"
-_DIGITS = 16  # of the hash; a tag is for people to read, too
+_DIGITS = 16  # characters of the hash, in a tag that people read, too
 
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """An address, or a pattern of addresses, that is neither deleted nor replaced; `at` says so."""
+    """An address or pattern that must not be deleted or replaced; `at` is its declaration."""
 
     pattern: str
     at: Label | None = None
 
     def covers(self, address: Address) -> bool:
-        """Whether the address, or that of all its versions, is meant."""
+        """Whether it matches the address, or that of all its versions."""
         folded_pattern = self.pattern.casefold()
         texts = {str(address).casefold(), str(address.at(None)).casefold()}
         return any(fnmatchcase(text, folded_pattern) for text in texts)
@@ -41,10 +41,10 @@ class Protected:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What a project says of what it makes.
+    """What a project says about its resources.
 
-    Without a `project`, or where it is not `tagged`, nothing gets a tag. `all_tags` says that the
-    documents are live resources that were edited: what they lack of the tags was removed.
+    Without a `project`, or if it is not `tagged`, nothing is tagged. `all_tags` means that
+    documents are edited live resources: missing tags were removed.
     """
 
     project: str | None = None
@@ -57,7 +57,7 @@ class Ownership:
         return self.project is not None and owner(live) == self.project
 
     def keep_own_tags(self, resource: Resource, desired: Values, live: Live) -> Values:
-        """The wanted values, with the live tags of mlctl that a file's tags do not say."""
+        """Return the desired values with mlctl's live tags that the file's tags do not set."""
         if self.all_tags or not isinstance(desired.get(TAGS), dict):
             return desired
         own_tags = {name: value for name, value in tags(live).items() if name.startswith(RESERVED)}
@@ -76,11 +76,10 @@ class Ownership:
         *,
         recreated: bool = False,
     ) -> Values:
-        """The wanted values of what the project writes, with its tags.
+        """Return the desired values with the project's tags.
 
-        A `live` resource that is changed is the project's if its tags say so; without one, and
-        where it is `recreated`, the project makes it. What is written inline goes with its owner,
-        and has no tags of its own.
+        A changed `live` resource is only tagged if the project owns it; a new or `recreated` one
+        always is. An inline asset belongs to its owner, and has no tags of its own.
         """
         mine = live is None or recreated or self.owns(live)
         if not (self.project and self.tagged and mine and _taggable(resource)):
@@ -95,13 +94,13 @@ NOBODY = Ownership()
 
 
 def owner(live: Live) -> str | None:
-    """The project whose a live resource is, by its tags."""
+    """Return the project that owns a live resource, by its tags."""
     project = tags(live).get(PROJECT)
     return str(project) if project else None
 
 
 def tags(live: Live) -> dict[str, Data]:
-    """The tags of a live resource."""
+    """Return the tags of a live resource."""
     kind = kind_of(live.address)
     field = tags_field(kind.forms[-1])
     value = pointer.get(live.body, field.wire) if field else None
@@ -109,20 +108,20 @@ def tags(live: Live) -> dict[str, Data]:
 
 
 def tags_field(form: Form) -> Field | None:
-    """The field of the tags; None where a kind has none."""
+    """Return the field of the tags; None if the kind has none."""
     return form.field(TAGS)
 
 
 def truth(value: Data) -> bool:
-    """Whether a tag says yes: tags are text on the wire, and may be otherwise in a file."""
+    """Whether a tag is true; tags are text on the wire, but may have other types in a file."""
     return str(value).casefold() in ("true", "yes", "1")
 
 
 def spec_hash(resource: Resource, scope: Scope) -> str:
-    """A hash of what a file says of a resource, its defaults included.
+    """Hash what a file declares of a resource, with defaults.
 
-    Left out are secrets (a hash of one can be guessed), the tags of mlctl itself, and what is
-    written by a PATCH that could not write the tag.
+    Left out are secrets (a hash could be guessed), mlctl's own tags, and fields written by a PATCH
+    that could not write the tag.
     """
     form, kind = resource.form, resource.kind
     values = complete(resource.values, form)
@@ -137,7 +136,7 @@ def spec_hash(resource: Resource, scope: Scope) -> str:
 
 
 def is_unhashed(field: Field, kind: Kind) -> bool:
-    """Whether the hash says nothing of a field, because a change of it is written by a PATCH."""
+    """Whether the hash leaves a field out because a PATCH writes it."""
     return kind.arm.patched and any(field.wire[: len(at)] == at for at in kind.arm.patchable)
 
 
@@ -149,24 +148,27 @@ def _taggable(resource: Resource) -> bool:
 class Prune:
     """What may be pruned: at most `limit` resources, None for any number.
 
-    `elsewhere` are the addresses that other files of the project declare: they stay.
+    `elsewhere` returns the addresses that other files of the project declare: they are kept. It is
+    called only if these files do not declare everything, because it reads those files.
     """
 
-    elsewhere: Set[Address] = field(default_factory=frozenset)
+    elsewhere: Callable[[], Set[Address]] = frozenset
     limit: int | None = None
 
 
 def prune_undeclared(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
-    """The deletes of what the project owns and no file declares."""
-    for live in undeclared(graph, live_state.owned, prune.elsewhere):
+    """Yield the deletes of resources that the project owns but no file declares."""
+    candidates = [*undeclared(graph, live_state.owned, frozenset())]
+    elsewhere = prune.elsewhere() if candidates else frozenset()
+    for live in undeclared(graph, candidates, elsewhere):
         yield Change(live.address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
 
 
 def undeclared(graph: Graph, owned: Iterable[Live], elsewhere: Set[Address]) -> Iterator[Live]:
-    """What of the project's resources neither these files declare nor others do `elsewhere`.
+    """Yield the project's resources that neither these files nor others (`elsewhere`) declare.
 
-    A version of an asset is declared while any version of its name is: others may use it, and the
-    file only says which one is next.
+    A version of an asset counts as declared while any version of its name is: others may use it,
+    and the file only says which one is next.
     """
     for live in owned:
         address = live.address
@@ -176,9 +178,9 @@ def undeclared(graph: Graph, owned: Iterable[Live], elsewhere: Set[Address]) -> 
 
 
 def adoption(plan: Plan, ownership: Ownership) -> Plan:
-    """Of a plan that was made of the files without tags, the one that only tags what is there.
+    """From a plan of the files without tags, make the one that only tags what exists.
 
-    What differs from its file gets no `mlctl.spec-hash`: it is not what the file says.
+    A resource that differs from its file gets no `mlctl.spec-hash`.
     """
     changes = tuple(_adopt(plan, ownership))
     read = {change.address: plan.read[change.address] for change in changes}
@@ -188,7 +190,7 @@ def adoption(plan: Plan, ownership: Ownership) -> Plan:
 def owned_by_others(
     plan: Plan, ownership: Ownership, previous_owners: Collection[str]
 ) -> dict[Address, str]:
-    """What belongs to other projects than the `previous_owners`, from whom it is taken."""
+    """Return resources of projects other than `previous_owners`, by owner."""
     ours = {ownership.project, *previous_owners}
     lives = [
         (change.address, change.live) for change in plan.changes if change.resource and change.live

@@ -1,1 +1,1 @@
-"""Checks of a plan against the live state: what the backend would reject."""
+"""Check a plan against the live state for what the backend would reject."""

@@ -1,4 +1,4 @@
-"""All preflight checks: what the backend would reject, found before anything is written."""
+"""Run all preflight checks, which find what the backend would reject before any write."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ LOST_SECRET = Rule("MLC420", "lost-secret", Severity.ERROR)
 
 
 def immutable_version(change: Change, resource: Resource) -> Diagnostic:
-    """New content for a version that exists."""
+    """Report new content for an existing version."""
     fixed = [field for field in change.fields if field.forces_replacement]
     names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
     return Diagnostic(
         VERSION_TAKEN,
-        f"{change.address} exists with another {names}; the content of a version never changes",
+        f"{change.address} already exists with another {names}, and versions cannot change",
         resource.label(("version",)),
-        hint="give the new content a new `version`",
+        hint="give the new content a new `version`, or another `name`",
         address=str(change.address),
     )
 
 
 def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
-    """Add-only properties with another value than the one that is there."""
+    """Yield changes of add-only properties."""
     for changed in change.fields:
         field = resource.form.field(changed.at[:-1])
         if field is not None and field.additive and changed.before is not None:
             yield Diagnostic(
                 ALTERED,
-                f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot be altered",
+                f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot change",
                 resource.label(changed.at),
                 hint=f"write {changed.before!r}, or use another key",
                 address=str(change.address),
@@ -47,17 +47,17 @@ def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
 
 
 def lost_secret(resource: Resource, live: Live) -> Iterator[Diagnostic]:
-    """A secret that a write takes away: a PUT has all of a resource, and no GET returns it."""
+    """Report a secret that a PUT would remove, since no GET returns it and no file has it."""
     if any(field.at in resource.values for field, _ in resource.form.marked_secrets):
         return
     for field, marks in resource.form.marked_secrets:
         if any(pointer.get(live.body, at) == word for at, word in marks.items()):
             yield Diagnostic(
                 LOST_SECRET,
-                f"{live.address} has a secret that no file gives, and the change would lose it",
+                f"{live.address} has a secret that no file has, and the change would remove it",
                 resource.label(("name",)),
-                hint=f"give it as `{pointer.dotted(field.at)}: ${{{{ env.NAME }}}}`; or delete"
-                f" {live.address} first, and it is created to use identities",
+                hint=f"set `{pointer.dotted(field.at)}: ${{{{ env.NAME }}}}`, or delete"
+                f" {live.address} first to have it created with identities",
                 address=str(live.address),
             )
 
@@ -85,9 +85,9 @@ PLAN_RULES = (
 
 
 def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """What the backend would reject of a plan, beyond what is found resource by resource.
+    """Yield what the backend would reject of a plan as a whole.
 
-    Warnings are about what it takes and does not do.
+    Warnings are about what it accepts without doing.
     """
     yield from regions.taken(changes, live_state)
     yield from quota.exceeded(before_pruning(changes, live_state), live_state)
@@ -99,9 +99,9 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
 
 
 def before_pruning(changes: Sequence[Change], live_state: LiveState) -> list[Change]:
-    """The changes without those that are deleted only after others have been written.
+    """Return the changes without those deleted only after others have been written.
 
-    Nothing may wait for the quota that these give back: what is updated may wait for that itself.
+    Nothing can wait for the quota that these release: an update may itself wait for it.
     """
     abandoned = references.leaving(changes, live_state.scope)
     return [
@@ -113,6 +113,6 @@ def before_pruning(changes: Sequence[Change], live_state: LiveState) -> list[Cha
 
 
 def deletion_findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """What the backend would reject of a plan that only deletes."""
+    """Yield what the backend would reject of a plan that only deletes."""
     yield from references.in_use(changes, live_state)
     yield from references.default_deleted(changes, live_state)

@@ -1,5 +1,4 @@
-"""What a project forbids: to delete or replace what is protected or another project's, to prune
-more than was said."""
+"""Check what a project forbids: deleting protected or foreign resources, pruning too many."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ def findings(
     ownership: Ownership,
     limit: int | None = None,
 ) -> Iterator[Diagnostic]:
-    """What the project forbids of a plan, as errors, and what it would rather not have."""
+    """Yield what the project forbids of a plan as errors, and what it discourages as warnings."""
     yield from _protected(changes, live_state, ownership)
     yield from _foreign(changes, live_state, ownership)
     yield from _too_many(changes, limit)
@@ -35,7 +34,7 @@ def findings(
 def _protected(
     changes: Sequence[Change], live_state: LiveState, ownership: Ownership
 ) -> Iterator[Diagnostic]:
-    """What would be deleted or replaced although it is protected, with the place that says so."""
+    """Yield the protected resources that would be deleted or replaced, with the declaration."""
     for change in changes:
         if not change.action.deletes:
             continue
@@ -43,9 +42,9 @@ def _protected(
             label = change.label
             yield Diagnostic(
                 PROTECTED,
-                f"{change.address} would be {_DONE[change.action]}, and is protected by {why}",
+                f"{change.address} would be {_DONE[change.action]}, but is protected by {why}",
                 place or label,
-                "keep it, or end the protection first, in a separate change",
+                "keep it, or first remove the protection in a separate change",
                 (label,) if label is not None and place is not None else (),
                 str(change.address),
             )
@@ -55,7 +54,7 @@ def _protected(
 def _foreign(
     changes: Sequence[Change], live_state: LiveState, ownership: Ownership
 ) -> Iterator[Diagnostic]:
-    """What another project owns: an error where it would be deleted, a warning where changed."""
+    """Yield other projects' resources: an error if deleted, a warning if changed."""
     for change in changes:
         live = change.live or live_state.live.get(change.address)
         theirs = owner(live) if live is not None and change.action is not Action.NO_OP else None
@@ -64,7 +63,7 @@ def _foreign(
         rule = FOREIGN_DELETE if change.action.deletes else FOREIGN_UPDATE
         yield Diagnostic(
             rule,
-            f"{change.address} would be {_DONE[change.action]}, and belongs to the project"
+            f"{change.address} would be {_DONE[change.action]}, but belongs to the project"
             f" `{theirs}`",
             change.label,
             f"leave it to that project, or take it over first: mlctl import PATH --from {theirs}",
@@ -73,14 +72,14 @@ def _foreign(
 
 
 def _too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
-    """More to prune than the limit."""
+    """Report more to prune than the limit."""
     count = sum(change.reason is ActionReason.PRUNED for change in changes)
     if limit is not None and count > limit:
         yield Diagnostic(
             PRUNE_LIMIT,
-            f"{counted(count, 'resource')} would be pruned, and `--prune-limit` allows {limit}",
+            f"{counted(count, 'resource')} would be pruned, but `--prune-limit` allows {limit}",
             None,
-            f"look at what is deleted; if all of it is meant, pass `--prune-limit {count}`",
+            f"check what is deleted; if it is intended, pass `--prune-limit {count}`",
         )
 
 
@@ -99,4 +98,4 @@ def _protections(
         yield f"its tag `{PROTECT}`", change.resource.label((*TAGS, PROTECT))
     live: Live | None = change.live or live_state.live.get(change.address)
     if live is not None and truth(tags(live).get(PROTECT)):
-        yield f"the tag `{PROTECT}` that it has in the workspace", None
+        yield f"its tag `{PROTECT}` in the workspace", None

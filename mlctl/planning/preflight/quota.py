@@ -1,4 +1,4 @@
-"""Quotas that a plan would exceed, and the order of changes where a quota is nearly used up."""
+"""Find quotas that a plan would exceed, and order changes if a quota is nearly used up."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mlctl.schema.text import counted
 
 QUOTA = Rule("MLC405", "quota-exceeded", Severity.ERROR)
 _ASK = "ask for more quota"
-_OTHERS = 3  # resources that a finding shows besides the first
+_OTHERS = 3  # further resources that a finding shows
 
 
 def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Each quota that the plan exceeds, once, at the changes that ask for more.
+    """Yield each exceeded quota once, at the changes that ask for more.
 
-    A warning is given once for a change, of the quota that leaves it the fewest nodes.
+    A change gets one warning, for the quota that leaves it the fewest nodes.
     """
     fewest: dict[Address, tuple[int, Diagnostic]] = {}
     refused = set()
@@ -61,7 +61,7 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
 
 
 def _merged(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """One finding for all of one quota, at the first place that waives nothing; others beside."""
+    """Merge the findings of one quota: at the first place that is not waived, others related."""
     every = [(finding, finding.primary) for finding in findings]
     labels = [label for _, label in every if label is not None]
     if not every:
@@ -71,7 +71,7 @@ def _merged(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     others = [label for label in labels if label is not finding.primary]
     related = tuple(replace(label, text="this asks for more, too") for label in others[:_OTHERS])
     unlisted = len(others) - len(related)
-    more = f" ({counted(unlisted, 'more resource')} besides)" if unlisted > 0 else ""
+    more = f" (and {counted(unlisted, 'more resource')})" if unlisted > 0 else ""
     yield replace(finding, message=finding.message + more, related=(*finding.related, *related))
 
 
@@ -84,7 +84,7 @@ def _first(pair: tuple[int, Diagnostic]) -> int:
 
 
 def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
-    """For each resource that must wait for quota, the resources that give some back first."""
+    """Return the resources that must wait for quota, with those that release some first."""
     freed_by_address: dict[Address, tuple[Address, ...]] = {}
     for quota, shares in _shares(changes, live_state).items():
         limit = _limit(quota, live_state)
@@ -108,9 +108,9 @@ def _over(
         return too_many(change, resource, limit, growth)
     counted, scaled_by = quota[1] == limits.COMPUTES_QUOTA, kind_of(change.address).quota.scaled_by
     explanation = (
-        f"{limit.used} are taken and this plan asks for {growth} more"
+        f"{limit.used} are in use, and this plan needs {growth} more"
         if growth > 0
-        else f"{limit.used + growth} would be taken once this is made"
+        else f"{limit.used + growth} would then be in use"
     )
     return Diagnostic(
         QUOTA,
@@ -169,10 +169,10 @@ def _limit(quota: Quota, live_state: LiveState) -> Usage | None:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What a change takes of a quota: `planned`, where it has `current`.
+    """A change's share of a quota: `planned`, instead of `current`.
 
-    It asks for quota if it grows, or is created or replaced: a replacement gives its share back
-    first, and somebody else may take it.
+    It needs quota if it grows, or is created or replaced: a replacement first releases its share,
+    which somebody else may take.
     """
 
     change: Change
@@ -191,12 +191,12 @@ class _Share:
 
     @property
     def asks(self) -> bool:
-        """Whether it takes something that it does not hold when it is written."""
+        """Whether it needs more than it holds when it is written."""
         return self.planned.most > self.before.most
 
 
 def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, list[_Share]]:
-    """What the changes take of each quota whose usage is published."""
+    """Return the changes' shares of each quota whose usage is published."""
     shares: dict[Quota, list[_Share]] = defaultdict(list)
     for change in changes:
         if change.action is Action.NO_OP:
@@ -210,7 +210,7 @@ def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, lis
 
 
 def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
-    """What a resource holds of the quotas, and what it would hold after the change."""
+    """Return what a resource claims of quotas before and after the change."""
     kind, live = kind_of(change.address), change.live or live_state.deleting.get(change.address)
     if live is None and change.action is Action.DELETE:
         return {}, {}
@@ -229,11 +229,11 @@ POOLS = (limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA)
 
 
 def too_many(change: Change, resource: Resource, limit: Usage, extra: int) -> Diagnostic:
-    """More pools than the account allows."""
+    """Report more pools than the account allows."""
     return Diagnostic(
         POOL_LIMIT,
-        f"Batch Pools are limited to {limit.limit} in this account; it has {limit.used}, and this"
-        f" plan asks for {extra} more",
+        f"this account is limited to {limit.limit} Batch Pools; it has {limit.used}, and this"
+        f" plan needs {extra} more",
         resource.label(("name",)),
         hint="delete an unused pool, or have the limit raised",
         address=str(change.address),
@@ -241,7 +241,7 @@ def too_many(change: Change, resource: Resource, limit: Usage, extra: int) -> Di
 
 
 def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Pools that would have more VMs than the account allows, and than they have now."""
+    """Yield pools that grow to more VMs than the account allows."""
     usage = live_state.usage.get(limits.EVERYWHERE, ())
     limit = next(
         (quota.limit for quota in usage if quota.family == limits.VMS_PER_POOL_QUOTA), None
@@ -254,7 +254,7 @@ def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diag
         if vms > max(limit, _live_vms(change)):
             yield Diagnostic(
                 POOL_LIMIT,
-                f"the VMs of a Batch Pool are limited to {limit} in this account, and this one"
+                f"this account is limited to {limit} VMs per Batch Pool, but this one"
                 f" asks for {vms}",
                 change.resource.label(at),
                 hint=f"write {limit} or fewer, or have the limit raised",
@@ -263,7 +263,7 @@ def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diag
 
 
 def _live_vms(change: Change) -> int:
-    """The VMs of the live pool; 0 if it is created or replaced."""
+    """Return the VMs of the live pool; 0 if it is created or replaced."""
     if change.live is None or change.action is Action.REPLACE:
         return 0
     count = pointer.get(change.live.body, ("properties", "vmCount"), 0)

@@ -1,4 +1,4 @@
-"""References that would lead nowhere: to what does not exist, or will be deleted."""
+"""Find references to what does not exist, or will be deleted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ IN_USE = Rule("MLC407", "still-in-use", Severity.ERROR)
 DEFAULT_DELETED = Rule("MLC408", "default-deployment-deleted", Severity.ERROR)
 
 
-_LEAVES = (ActionReason.PRUNED, ActionReason.SUPERSEDED)  # after what named it names something else
+_LEAVES = (ActionReason.PRUNED, ActionReason.SUPERSEDED)  # what follows the name is something else
 
 
 def missing(resource: Resource, edge: Edge) -> Diagnostic:
-    """A reference to something that is neither declared nor in the workspace.
+    """Report a reference to something that is neither declared nor in the workspace.
 
     Of a path the service takes what it is told, and only jobs find that nothing is there.
     """
@@ -32,19 +32,19 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
     label = edge.reference.label if edge.reference else None
     return Diagnostic(
         NO_DATASTORE if kind_of(target).arm.own_names else MISSING,
-        f"there is no {noun} `{name}{f'@{label}' if label else ''}`,"
-        " neither in these files nor in the workspace",
+        f"there is no {noun} `{name}{f'@{label}' if label else ''}`"
+        " in these files or in the workspace",
         resource.label(edge.at),
-        hint="declare it in a file that you pass, or create it first:"
+        hint="declare it in one of these files, or create it first:"
         f" mlctl {target.kind} create -f FILE"
         if kind_of(target).declared
-        else "correct the name, or name the file that it is made of: `./FILE.yml`",
+        else "correct the name, or name its file: `./FILE.yml`",
         address=str(resource.address),
     )
 
 
 def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Deployments that would be deleted although their endpoint stays and sends them requests."""
+    """Yield deployments that would be deleted although their endpoint still sends them requests."""
     planned = {change.address: change for change in changes}
     for change in changes:
         above = change.address.up
@@ -74,11 +74,11 @@ def _what_it_is(kind: Kind, routed: Routes, name: str) -> str:
 
 
 def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """What would be deleted although something that stays refers to it.
+    """Yield resources that would be deleted although something that stays refers to them.
 
-    Replacing a cluster does not harm its deployments, as the new one has the same name. Replacing
-    an endpoint deletes its deployments, so none may be left that no file declares. What is pruned
-    or superseded may have been in use by what the same plan points elsewhere.
+    Replacing a cluster does not harm its deployments, since the new one has the same name.
+    Replacing an endpoint deletes its deployments, so all of them must be declared. Pruned or
+    superseded resources may be in use by what the same plan points elsewhere.
     """
     deleted = {item.address for item in changes if item.action.deletes}
     declared = {item.address for item in changes if item.resource is not None}
@@ -97,15 +97,15 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
             used_by = [user for user in used_by if user not in declared] + sorted(declared_users)
         remaining = [user for user in used_by if user not in deleted]
         if remaining:
-            again = " and cannot be created again" if change.action is Action.REPLACE else ""
+            again = " and cannot be recreated" if change.action is Action.REPLACE else ""
             message = f"{change.address} is still used by {_some(remaining)}{again}"
             yield _deleted(IN_USE, change, message)
 
 
 def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Address]]:
-    """For each address, what refers to it in the workspace and is updated by the plan.
+    """Return what refers to each address in the workspace and is updated by the plan.
 
-    What is pruned is deleted after that, when nothing refers to it any more.
+    Pruned resources are deleted afterwards, when nothing refers to them any more.
     """
     users: dict[Address, list[Address]] = defaultdict(list)
     for change in changes:
@@ -116,7 +116,7 @@ def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Addre
 
 
 def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
-    """For each address, the declared resources that will refer to it, or will be beneath it."""
+    """Return the declared resources that will refer to each address, or be beneath it."""
     users: dict[Address, list[Address]] = defaultdict(list)
     for change in changes:
         if change.resource is not None:

@@ -1,4 +1,4 @@
-"""What a new resource is in its region: named as another, far off, no cheaper as Spot."""
+"""Check new resources in their region: taken names, distant data, expensive Spot VMs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mlctl.planning.model import Change
 OTHER_REGION = Rule("MLC414", "cluster-in-another-region", Severity.WARNING)
 
 SAVES_NOTHING = Rule("MLC419", "spot-saves-nothing", Severity.WARNING)
-_SAVES = 0.8  # of the dedicated price: what Spot costs there is not worth losing nodes for
+_SAVES = 0.8  # of the dedicated price: above it, Spot is not worth losing nodes
 
 
 def spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """New low-priority clusters that save next to nothing."""
+    """Yield new low-priority clusters that save almost nothing."""
     for change in changes:
         resource, kind = change.resource, kind_of(change.address)
         if not change.action.creates or resource is None or kind.quota.nodes is None:
@@ -43,7 +43,7 @@ def spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnosti
 
 
 def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """New clusters whose region is not the workspace's."""
+    """Yield new clusters whose region is not the workspace's."""
     workspace_region = catalog.region(live_state.location)
     for change in changes:
         if not (
@@ -54,10 +54,10 @@ def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
         if place != workspace_region:
             yield Diagnostic(
                 OTHER_REGION,
-                f"the cluster is in {place} and its workspace in {workspace_region}: data that goes"
-                " from one to the other takes longer and may cost more",
+                f"the cluster is in {place}, but its workspace in {workspace_region}: transfers"
+                " between them are slower and may cost more",
                 change.resource.label(("location",)),
-                hint=f"leave `location` out, or write {workspace_region}",
+                hint=f"remove `location`, or write {workspace_region}",
                 address=str(change.address),
             )
 
@@ -66,7 +66,7 @@ NAME_TAKEN = Rule("MLC406", "name-taken", Severity.ERROR)
 
 
 def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Names of new resources that somebody else in the region has."""
+    """Yield names of new resources that are taken in the region."""
     for change in changes:
         holder = live_state.taken.get(change.address)
         if holder is not None and change.action.creates and change.resource:
@@ -74,6 +74,6 @@ def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
                 NAME_TAKEN,
                 f"the name `{change.address.name}` is taken in its region: {holder}",
                 change.resource.label(("name",)),
-                hint="choose another name; if Azure takes it all the same, --ignore MLC406",
+                hint="choose another name; if Azure accepts it anyway, pass --ignore MLC406",
                 address=str(change.address),
             )

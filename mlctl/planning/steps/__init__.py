@@ -1,1 +1,1 @@
-"""A plan as single writes, and which waits for which."""
+"""A plan as single writes, and their order."""

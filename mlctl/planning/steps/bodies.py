@@ -1,4 +1,4 @@
-"""What a plan says of a resource: the part of an ARM body that a step lays over what is there."""
+"""The part of an ARM body that a step lays over the live one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mlctl.pointer import Data, Pointer
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a body, and the pointers at which what is there is lost when it is laid over."""
+    """A part of a body, and the pointers that the live body loses first."""
 
     body: dict[str, Data]
     without: tuple[Pointer, ...]
@@ -32,13 +32,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """What a step writes that no file says: an apply that ends too early must not lose it.
+    """What a step writes that no file declares, so that an unfinished apply does not lose it.
 
-    Of a resource that is created again, or of a successor, `base` is what stays of the body that
-    the plan has read; the one that is read before the delete takes precedence. `fields` are where
-    the body of the step says what no file does. Where a successor takes that over, `routes_before`
-    is where the requests of an endpoint go until then, as a part of a body: empty for the successor
-    itself, and None where nothing is taken over.
+    For a resource that is created again, or a successor, `base` is what stays of the body that the
+    plan has read; the one that is read before the delete takes precedence. `fields` are the places
+    in the step's body that no file declares. If a successor inherits them, `routes_before` is where
+    the endpoint's requests go until then, as a part of a body: empty for the successor itself, None
+    if nothing is inherited.
     """
 
     base: Mapping[str, Data] | None = None
@@ -52,11 +52,11 @@ _PROPERTIES: Pointer = ("properties",)
 
 
 def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
-    """What the file says of a resource, to be laid over what is there."""
+    """Return what the file declares, to be laid over the live body."""
     form, values = resource.form, change.values
     excluded = overwritten_pointers(values, form) + _of_service(change)
     secrets = [(field, marks) for field, marks in form.marked_secrets if field.at in values]
-    if secrets:  # of the sort that was there before nothing stays
+    if secrets:  # properties of another sort are dropped
         excluded += tuple({at[:-1] for _, marks in secrets for at in marks})
     if change.live is not None and change.action is not Action.REPLACE and not secrets:
         return Part(encode_fields(values, form, scope), excluded)
@@ -72,7 +72,7 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
 
 
 def _of_service(change: Change) -> tuple[Pointer, ...]:
-    """Where a body has what is not sent back: the service's own, and its defaults."""
+    """Return the places that are not sent back: the service's own values, and its defaults."""
     facts = kind_of(change.address).arm
     if change.live is None or not facts.unsent:
         return facts.service_fields
@@ -82,7 +82,7 @@ def _of_service(change: Change) -> tuple[Pointer, ...]:
 
 
 def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
-    """As `said_part`, for a resource whose requests go to these children."""
+    """Return the part for a resource whose requests go to these children."""
     kind = kind_of(change.address)
     if change.resource is not None and change.action is not Action.NO_OP:
         part = declared_part(change, change.resource, scope)
@@ -101,7 +101,7 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
 
 
 def restoration(change: Change, part: Part, scope: Scope) -> Restoration:
-    """What a step that lays this part over what is there restores."""
+    """Return what a step restores that lays this part over the live body."""
     base = _base_to_restore(change, part)
     fields = _restored_fields(change, part.body, scope)
     routes_before = _routes_before(change)
@@ -123,9 +123,9 @@ def _base_to_restore(change: Change, part: Part) -> Mapping[str, Data] | None:
 
 
 def _restored_fields(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
-    """Where a body says what its predecessor has or what is there, and the file does not.
+    """Return the places at which a predecessor or live body has what the file does not declare.
 
-    Requests that go to a successor are among it.
+    This includes requests that go to a successor.
     """
     previous = change.live or change.replaces
     if previous is None:
@@ -153,7 +153,7 @@ def _routes_before(change: Change) -> Mapping[str, Data] | None:
 
 
 def _moved_routes(change: Change) -> list[Pointer]:
-    """The fields by which requests go to a successor, though no file says so."""
+    """Return the fields by which requests go to a successor though no file says so."""
     if change.live is None or change.unfinished is not None:
         return []
     declared = change.resource.values.keys() if change.resource else set()

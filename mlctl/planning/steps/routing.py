@@ -1,4 +1,4 @@
-"""Where the requests of an endpoint go while a plan is carried out. Pure.
+"""Decide where an endpoint's requests go while a plan is applied. Pure.
 
 The service sends none to a deployment that does not exist, and deletes none that gets some.
 """
@@ -15,12 +15,12 @@ from mlctl.planning.model import Action, Change, FieldChange
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """What the requests of an endpoint do in a plan.
+    """The requests of an endpoint during a plan.
 
-    - `was`, `planned`: where they go before and after it.
-    - `early`: where they go until the `pending` deployments are there.
-    - `pending`: deployments that the plan makes, or changes before they get more requests.
-    - `last`: deployments that are deleted after the others have taken over from them for good.
+    - `was`, `planned`: where they go before and after it. - `early`: where they go until the
+    `pending` deployments exist. - `pending`: deployments that the plan creates, or changes before
+    they get more requests. - `last`: deployments that are deleted once others have taken over for
+    good.
     """
 
     was: Routes
@@ -31,7 +31,7 @@ class Routing:
 
     @property
     def moves_early(self) -> bool:
-        """Whether requests must go elsewhere before the deployments are made."""
+        """Whether requests must move before the deployments are created."""
         return not all(routes.same(self.early[at], self.was[at]) for at in self.was)
 
 
@@ -41,13 +41,13 @@ def routing(
     deleted: Mapping[Address, Change],
     may_wait: Callable[[Address, frozenset[Address]], bool],
 ) -> Routing:
-    """The routing of an endpoint.
+    """Compute the routing of an endpoint.
 
-    `changes` are those of a plan by address, `deleted` those that delete or replace. Whether a
-    delete may wait for the writes of some addresses is said by `may_wait`.
+    `changes` are the plan's, by address; `deleted` are those that delete or replace. `may_wait`
+    says whether a delete may wait for writes of some addresses.
     """
     planned, was = _planned_and_live(change)
-    if change.action is Action.REPLACE:  # what is not created again goes with the old endpoint
+    if change.action is Action.REPLACE:  # the others are deleted with the old endpoint
         planned = _without_deployments(
             change,
             planned,
@@ -70,12 +70,12 @@ def routing(
 
 
 def is_route(change: Change, field: FieldChange) -> bool:
-    """Whether the change of a field says where requests go."""
+    """Whether a field's change is about where requests go."""
     return any(field.at[: len(at)] == at for at in kind_of(change.address).plan.routes)
 
 
 def routed_by(endpoint: Address, field: FieldChange) -> list[Address]:
-    """The deployments that get requests by a new value of a field."""
+    """Return the deployments that get requests by a new value of a field."""
     deployments: list[Address] = []
     for at in kind_of(endpoint).plan.routes:
         if field.at[: len(at)] == at:
@@ -85,7 +85,7 @@ def routed_by(endpoint: Address, field: FieldChange) -> list[Address]:
 
 
 def _planned_and_live(change: Change) -> tuple[Routes, Routes]:
-    """Where requests are to go, and where they go."""
+    """Return where requests will go, and where they go now."""
     kind = kind_of(change.address)
     live = routes.routes(kind, change.live.body if change.live else {})
     if change.in_motion:
@@ -132,6 +132,6 @@ def _without_deployments(
 
 
 def child(endpoint: Address, name: str) -> Address:
-    """The address of a deployment of an endpoint."""
+    """Return the address of a deployment of an endpoint."""
     (kind,) = children(endpoint.kind)
     return Address(kind.name, name, endpoint.name)

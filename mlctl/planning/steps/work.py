@@ -1,4 +1,4 @@
-"""From the changes of a plan to single writes, and which of them must wait for which. Pure."""
+"""Split a plan's changes into single writes, and order them. Pure."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class StepRole(Enum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
-    WAIT = "wait"  # for an operation that somebody else began; nothing else changes
-    SET_DEFAULT = "set-default"  # the deployments that get the requests of an endpoint
+    WAIT = "wait"  # for somebody else's operation; nothing else changes
+    SET_DEFAULT = "set-default"  # set the deployments that get an endpoint's requests
     UNSET_DEFAULT = "unset-default"
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where the value of a secret is in the user's files: a saved plan holds no secrets."""
+    """Where a secret's value is in the user's files, since saved plans hold no secrets."""
 
     wire: Pointer
     file: str
@@ -54,15 +54,15 @@ class Secret:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlanStep:
-    """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
+    """One write. `change` is that of its resource, usually the `target` itself.
 
-    `body` is what the step says, and nothing else: it is laid over the body that is read just
-    before the write, which first loses what it has at the pointers `without`. What a file does not
-    say is therefore written as it is then, and not as it was when the plan was made.
+    `body` is only what the step sets: it is laid over the body that is read just before the write,
+    which first loses what it has at the pointers `without`. So what a file does not declare is
+    written as it is then, not as it was when the plan was made.
 
-    `needs` are the ids of the steps that must be done before. `uploads` is local content that must
-    be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
-    delete of the parent; the step waits until it has taken effect.
+    `needs` are the ids of earlier steps. `uploads` is local content that must be uploaded before
+    the body can refer to it. A `subsumed` delete is part of the parent's; the step waits until it
+    has happened.
     """
 
     id: int
@@ -79,25 +79,25 @@ class PlanStep:
 
     @property
     def deletes(self) -> bool:
-        """Whether the target is deleted; a body is written otherwise."""
+        """Whether the target is deleted; otherwise a body is written."""
         return self.role is StepRole.DELETE
 
     @property
     def creates(self) -> bool:
-        """Whether the target is made."""
+        """Whether the target is created."""
         return self.role is StepRole.CREATE
 
     def body_over(self, live: Mapping[str, Data] | None) -> dict[str, Data]:
-        """The body to write where `live` is what is there (None: nothing)."""
+        """Return the body to write over `live` (None: nothing exists)."""
         base = (self.restoration.base or {}) if live is None else live
         return overlay(base, self.body, self.without)
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that apply needs: the steps in order, and the plan's fingerprints (`read`).
+    """Everything that apply needs: the steps in order, and the plan's fingerprints (`read`).
 
-    `secrets` are those of the files, which a saved plan does not have.
+    `secrets` are those of the files; a saved plan has none.
     """
 
     backend: str
@@ -108,7 +108,7 @@ class Work:
 
 
 def work(plan: Plan, graph: Graph) -> Work:
-    """The steps of a plan, in an order in which they could be done one by one."""
+    """Return the steps of a plan, in an order in which they can be done one by one."""
     builder = _Builder(plan, graph)
     if not plan.empty:
         builder.build()
@@ -116,7 +116,7 @@ def work(plan: Plan, graph: Graph) -> Work:
 
 
 class _Stage(IntEnum):
-    """The writes that one target can have, in their order. Stage and target identify a step."""
+    """The possible writes of one target, in order. Stage and target identify a step."""
 
     DELETE = 0
     PUT = 1
@@ -124,7 +124,7 @@ class _Stage(IntEnum):
 
 
 _Key: TypeAlias = tuple[_Stage, Address]
-_Numbered: TypeAlias = Callable[..., PlanStep]  # makes the step, by its `id` and what it `needs`
+_Numbered: TypeAlias = Callable[..., PlanStep]  # makes the step from its `id` and `needs`
 
 
 class _Builder:
@@ -145,11 +145,11 @@ class _Builder:
         self._versions: dict[Address, list[Address]] = defaultdict(list)
         for change in sorted(plan.pending, key=lambda item: version_key(item.address.version)):
             if change.resource is not None and change.resource.anonymous:
-                continue  # their order says nothing
+                continue  # their order does not matter
             self._versions[change.address.at(None)].append(change.address)
 
     def build(self) -> None:
-        """The steps of all changes; where requests go depends on all other steps."""
+        """Build the steps of all changes; routes depend on all other steps."""
         routed = [item for item in self._plan.changes if kind_of(item.address).plan.routes]
         for change in self._plan.changes:
             self._add(change)
@@ -165,7 +165,7 @@ class _Builder:
             self._put(change, part, _role(change), self._needs(change, change.resource))
 
     def numbered(self) -> Iterable[PlanStep]:
-        """The steps with their numbers, each after those that it needs."""
+        """Yield the numbered steps, each after those that it needs."""
         self._put_off()
         planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0]))
         needs = {key: self._steps[key][1] & self._steps.keys() for key in planned}
@@ -176,9 +176,9 @@ class _Builder:
             yield self._steps[key][0](id=ids[key], needs=waits)
 
     def _delete(self, change: Change) -> None:
-        """A delete waits for the deletes of what refers to it, and for what turns away from it.
+        """Add a delete, after the deletes and updates of what refers to it.
 
-        Children go with their parent.
+        Children are deleted with their parent.
         """
         address = change.address
         above = address.up
@@ -196,7 +196,7 @@ class _Builder:
         self._steps[_Stage.DELETE, address] = step, needs
 
     def _put_off(self) -> None:
-        """Let the deletes of what others take the place of wait for all that is written."""
+        """Make the deletes of superseded resources wait for all writes."""
         written = {key for key in self._steps if key[0] is not _Stage.DELETE}
         for change in self._deleted.values():
             if change.reason is ActionReason.SUPERSEDED:
@@ -237,13 +237,13 @@ class _Builder:
         return {*needs, (_Stage.DELETE, change.address)}
 
     def _earlier(self, change: Change) -> list[Address]:
-        """New versions of the same asset to be made before: `@latest` is the last one made."""
+        """Return new versions of the same asset to create first: `@latest` is the last one."""
         versions = self._versions.get(change.address.at(None), [])
         is_new = change.address in versions
         return versions[: versions.index(change.address)] if is_new else []
 
     def _put_endpoint(self, change: Change) -> None:
-        """Write an endpoint whose requests go where they can now, and again as they should."""
+        """Write an endpoint with the routes that are possible now, and later the final ones."""
         routed = routing(change, self._by_name, self._deleted, self._may_wait)
         role = None
         changed = any(not is_route(change, changed_field) for changed_field in change.fields)
@@ -282,7 +282,7 @@ class _Builder:
 
 
 def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
-    """For each address, the deleted resources that refer to it."""
+    """Return the deleted resources that refer to each address."""
     users: dict[Address, list[Address]] = {}
     for change in deleted:
         for used in named_by(change.live, scope) if change.live else ():
@@ -291,18 +291,18 @@ def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Addres
 
 
 def _known_as(change: Change) -> Address:
-    """Its address in the graph, where an asset may have no version."""
+    """Return its address in the graph, in which an asset may have no version."""
     return change.resource.address if change.resource is not None else change.address
 
 
 def _unfinished(change: Change) -> bool:
-    """Whether somebody else's operation runs on a live resource that is not deleted."""
+    """Whether somebody else's operation is running on a live resource that is not deleted."""
     stays = change.action in (Action.NO_OP, Action.UPDATE)
     return stays and change.live is not None and moving(change.live.body)
 
 
 def _role(change: Change) -> StepRole:
-    """The role of the step that writes a resource's own values."""
+    """Return the role of the step that writes a resource's own values."""
     roles = {Action.UPDATE: StepRole.UPDATE, Action.NO_OP: StepRole.WAIT}
     return roles.get(change.action, StepRole.CREATE)
 
@@ -310,9 +310,9 @@ def _role(change: Change) -> StepRole:
 def _secrets(
     resource: Resource, body: Mapping[str, Data], known: frozenset[str]
 ) -> tuple[Secret, ...]:
-    """The secrets of a body that the file gives: by their fields, and by what looks like one.
+    """Return the secrets of a body that the file has: by field, and by what looks like one.
 
-    `known` are those of all files, which may stand elsewhere, too.
+    `known` are those of all files, which may occur elsewhere, too.
     """
     document = resource.document
     places = {
@@ -320,7 +320,7 @@ def _secrets(
         for secret_field in resource.form.fields
         if secret_field.secret and secret_field.at in resource.values
     }
-    suspects = dict(masking.find(body, (), known))
+    suspects = dict(masking.find(body, (), known)) if known or document.may_hold_secrets else {}
     if suspects and resource.owner is None:
         place_of_text = {value: at for at, value in pointer.texts(document.data)}
         for wire in suspects.keys() - places.keys():

@@ -1,1 +1,1 @@
-"""What an apply that did not end has taken away and not restored."""
+"""What an unfinished apply has removed and not restored."""

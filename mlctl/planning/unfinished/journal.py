@@ -1,8 +1,8 @@
 """Journals of applies: what each has unset or deleted and not yet restored.
 
-A journal is a file of an apply's own, written before anything is taken away and removed when all
-of it is back. What is left in one belongs to an apply that did not end. It holds no secret, and of
-a resource only what no file says.
+Each apply has its own journal file, written before anything is removed and deleted once everything
+is restored. A remaining one is from an unfinished apply. It holds no secrets, and of a resource
+only what no file declares.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class JournalError(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """The journals in a folder that are of one workspace; those of others are left alone."""
+    """The journals of one workspace in a folder; other workspaces' are ignored."""
 
     folder: Path
     backend: str
     scope: Scope
 
     def new(self, began: datetime, paths: Sequence[str] = ()) -> JournalFile:
-        """The journal of an apply that begins now; there is no file before it is written to."""
+        """Return the journal of a new apply; its file is created by the first write."""
         name = f"{began:%Y%m%dT%H%M%SZ}-{os.getpid()}-{os.urandom(2).hex()}.json"
         whole = [] if STDIN in paths else [str(Path(path).absolute()) for path in paths]
         since = f"{began:%Y-%m-%dT%H:%M:%SZ}"
         return JournalFile(self.folder / name, self.backend, self.scope, since, whole)
 
     def unfinished(self) -> list[JournalFile]:
-        """The journals that are there, the oldest first.
+        """Return the existing journals, oldest first.
 
         Raises:
             JournalError: one is damaged, or cannot be read.
@@ -66,7 +66,7 @@ class Journals:
         return [journal for journal in journals if (journal.backend, journal.scope) == workspace]
 
     def changes(self) -> dict[Address, Unfinished]:
-        """What all of them have to restore; of two entries for one field the later one counts.
+        """Return what all of them have to restore; for the same field the latest entry counts.
 
         Raises:
             JournalError: one is damaged, or cannot be read.
@@ -78,7 +78,7 @@ class Journals:
         return changes
 
     def settle(self, backend: Backend, deleted: Collection[Address] = ()) -> list[JournalFile]:
-        """Take out what is back, and what was of something `deleted`; the journals that are left.
+        """Remove entries that are restored or of something `deleted`; return remaining journals.
 
         A journal stays as it is where the workspace cannot be read.
 
@@ -116,7 +116,7 @@ class JournalFile:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write(self, unfinished: Iterable[Unfinished]) -> None:
-        """Add entries, or replace those of the same address; on the disk once this returns.
+        """Add or replace entries by address; they are on disk once this returns.
 
         Raises:
             JournalError: it cannot be written.
@@ -126,10 +126,10 @@ class JournalFile:
             self._write()
 
     def keep(self, unfinished: Iterable[Unfinished]) -> None:
-        """Keep these entries alone; without any there is no file.
+        """Keep only these entries; without any, the file is deleted.
 
         Raises:
-            JournalError: it cannot be written or removed.
+            JournalError: it cannot be written or deleted.
         """
         with self._lock:
             previous = self.unfinished
@@ -182,7 +182,7 @@ def _plain(unfinished: Iterable[Unfinished]) -> list[Data]:
 
 
 def _read(path: Path) -> JournalFile | None:
-    """A journal; None where its apply has ended since the folder was read."""
+    """Read a journal; None if its apply has ended since the folder was read."""
     try:
         return _parsed(json.loads(files.read(path, _MAX_BYTES)), path)
     except FileNotFoundError:
@@ -192,25 +192,25 @@ def _read(path: Path) -> JournalFile | None:
     except (ValueError, KeyError, RecursionError) as error:
         raise JournalError(
             "JournalDamaged",
-            f"`{path}`, which says what an apply that did not end has yet to put back, is damaged:"
-            " repair it, or delete it to go on without",
+            f"`{path}`, which lists what an unfinished apply has yet to restore, is damaged:"
+            " repair it, or delete it to continue without",
         ) from error
 
 
 def _parsed(document: Data, path: Path) -> JournalFile:
-    """The journal that a document says.
+    """Parse a journal.
 
     Raises:
-        ValueError: it is no journal.
-        KeyError: it names a kind that there is not.
-        JournalError: it is of a newer mlctl.
+        ValueError: it is not a journal.
+        KeyError: it names an unknown kind.
+        JournalError: it is from a newer mlctl.
     """
     version = document.get("format_version") if isinstance(document, dict) else None
     numbers = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", version) if isinstance(version, str) else None
     if numbers and [*map(int, numbers.groups())] > [*map(int, FORMAT_VERSION.split("."))]:
         raise JournalError(
             "JournalNewer",
-            f"`{path}`, which says what an apply that did not end has yet to put back, is of a"
+            f"`{path}`, which lists what an unfinished apply has yet to restore, is from a"
             f" newer mlctl (format {version}; this one reads {FORMAT_VERSION}): upgrade mlctl,"
             " and keep the file",
         )
@@ -248,6 +248,6 @@ def _cannot(verb: str, path: Path, error: OSError) -> JournalError:
     why = error.strerror or error
     return JournalError(
         "JournalNotKept",
-        f"cannot {verb} `{path}` ({why}), where an apply says what it has yet to put back:"
-        " make that possible, or name another folder in MLCTL_JOURNAL_DIR",
+        f"cannot {verb} the journal `{path}` ({why}):"
+        " fix that, or name another folder in MLCTL_JOURNAL_DIR",
     )

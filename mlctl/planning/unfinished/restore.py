@@ -1,4 +1,4 @@
-"""What an apply that did not end has left, as parts of a plan that restores it. Pure."""
+"""Add to a plan what restores an unfinished apply. Pure."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def restore_values(
     scope: Scope,
     ownership: Ownership,
 ) -> Values:
-    """The values of a resource that is created again: the files', over those that it had.
+    """Return a recreated resource's values: the files', over those that it had.
 
-    Routes are not restored here: see `restore_routes`.
+    Routes are restored by `restore_routes`.
     """
     form, kind = resource.form, resource.kind
     desired = ownership.keep_own_tags(resource, desired, Live(unfinished.address, unfinished.body))
@@ -47,7 +47,7 @@ def restore_values(
 
 
 def notes_by_field(declared: Values, values: Values, note: str) -> dict[Pointer, str]:
-    """A note on the values that files do not declare; the project's own tags are no such value."""
+    """Return a note for each value that files do not declare, except for the project's tags."""
     restored = {at for at, value in values.items() if declared.get(at) != value}
     own_tags = (declared.get(TAGS) or {}).keys() | {PROJECT, SPEC_HASH}
     if TAGS in restored and own_tags >= values[TAGS].keys():
@@ -58,10 +58,10 @@ def notes_by_field(declared: Values, values: Values, note: str) -> dict[Pointer,
 def restore_routes(
     changes: Iterable[Change], live_state: LiveState, targets: Collection[Address] | None = None
 ) -> list[Change]:
-    """The changes, with the routes that endpoints have lost and for which no file says any.
+    """Restore the routes that endpoints have lost and no file declares.
 
-    They are restored where their deployments are there, or are made by this plan. Endpoints that
-    have nothing to do with the `targets` are left, where there are some.
+    They are restored if their deployments exist, or are created by this plan. With `targets`,
+    endpoints unrelated to them are left alone.
     """
     live, by_address = live_state.live, {change.address: change for change in changes}
     for address, unfinished in live_state.unfinished.items():
@@ -89,7 +89,7 @@ def _is_moving(change: Change) -> bool:
 
 
 def _with_routes(change: Change, unfinished: Unfinished, scope: Scope) -> Change:
-    """The change with the routes that its file does not declare."""
+    """Add the routes that its file does not declare to a change."""
     declared = change.resource.values if change.resource is not None else {}
     missing = unfinished.routes.keys() - declared
     fields = [field for field in kind_of(change.address).route_fields if field.at in missing]
@@ -116,7 +116,7 @@ def _with_routes(change: Change, unfinished: Unfinished, scope: Scope) -> Change
 
 
 def fields_set_by_others(unfinished: Unfinished, live: Live, scope: Scope) -> list[FieldChange]:
-    """What others have set otherwise since, so that it is not restored."""
+    """Return the fields that others have changed since, which are not restored."""
     form = form_of_body(kind_of(live.address), live.body, scope)
     previous = stored_values(unfinished.body, form, scope, with_service_fields=False)
     current = decode(live.body, form, scope, with_service_fields=False)

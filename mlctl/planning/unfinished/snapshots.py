@@ -1,4 +1,4 @@
-"""What an apply must not lose on its way: in a journal before it is taken away."""
+"""Write what an apply must not lose to a journal before it is removed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from mlctl.pointer import Data, Pointer
 
 
 class Journal(Protocol):
-    """Where an apply writes down what it has yet to restore."""
+    """Where an apply records what it has yet to restore."""
 
     def write(self, unfinished: Iterable[Unfinished]) -> None:
-        """Add or replace what is unfinished; it outlives the process once this returns.
+        """Add or replace unfinished entries; they survive the process once this returns.
 
         Raises:
             ServiceError: it cannot be written.
@@ -27,18 +27,18 @@ class Journal(Protocol):
 
 
 class Snapshots:
-    """The bodies of what is deleted and created again: in memory, and as needed in a journal."""
+    """The bodies of resources that are deleted and recreated: in memory, and in a journal."""
 
     def __init__(self, work: Work, journal: Journal | None = None) -> None:
         self._journal = journal
         self._bodies: dict[Address, Mapping[str, Data]] = {}
         self._journalled: dict[Address, Unfinished] = {}
-        self._lock = threading.Lock()  # steps run at once
+        self._lock = threading.Lock()  # steps run in parallel
         steps_by_target = defaultdict[Address, list[PlanStep]](list)
         for step in work.steps:
             steps_by_target[step.target].append(step)
-        # The last step on each target, and the body that it has before. What is written once is
-        # never without what it had, but a successor, which had nothing.
+        # The last step on each target, and the body before it. What is written once never lacks
+        # what it had, except for a successor, which had nothing.
         self._last_steps: dict[Address, tuple[Mapping[str, Data], PlanStep]] = {}
         for target, steps in steps_by_target.items():
             last = steps[-1]
@@ -48,7 +48,7 @@ class Snapshots:
                 self._last_steps[target] = last.restoration.routes_before, last
 
     def begin(self) -> None:
-        """Write down what the plan will take away and restore; the steps may know more.
+        """Record what the plan will remove and restore; the steps may add to it.
 
         Raises:
             ServiceError: the journal cannot be written.
@@ -66,7 +66,7 @@ class Snapshots:
             self._write({at: body for at, body in bodies.items() if at in self._last_steps})
 
     def body(self, address: Address) -> Mapping[str, Data] | None:
-        """What this apply has deleted; None where it has not."""
+        """Return what this apply has deleted; None if it has not."""
         return self._bodies.get(address)
 
     def _write(self, previous: Mapping[Address, Mapping[str, Data] | None]) -> None:
@@ -88,10 +88,10 @@ class Snapshots:
 def unfinished_until(
     earlier_body: Mapping[str, Data], last: PlanStep, previous: Mapping[str, Data] | None
 ) -> Unfinished | None:
-    """What a resource lacks until the last step on it is done; None where files say all of it.
+    """Return what a resource lacks until its last step is done; None if files declare it all.
 
-    `earlier_body` is what the step before that one writes. `previous` is the body before it is
-    deleted, or that of what it takes the place of; None where only its requests are sent elsewhere.
+    `earlier_body` is what the step before that one writes. `previous` is the body before the
+    delete, or the predecessor's; None if only its requests are sent elsewhere.
     """
     if last.deletes:
         return None
@@ -116,7 +116,7 @@ def unfinished_until(
 
 
 def _drop_secrets(address: Address, body: dict[str, Data]) -> tuple[str, ...]:
-    """Remove what looks like a secret; where it was."""
+    """Remove what looks like a secret, and return its places."""
     for form in kind_of(address).forms:
         for field in form.fields:
             if field.secret:
@@ -128,7 +128,7 @@ def _drop_secrets(address: Address, body: dict[str, Data]) -> tuple[str, ...]:
 
 
 def _holder(at: Pointer) -> Pointer:
-    """The pointer as far as it goes by keys: an item of a list goes with its list."""
+    """Return the pointer up to the first list: a list is handled as a whole."""
     end = next((end for end, key in enumerate(at) if isinstance(key, int)), len(at))
     return at[:end]
 

@@ -1,1 +1,1 @@
-"""Scoring scripts for models without one; run by the user's Python, with nothing of mlctl's."""
+"""Scoring scripts for models without one, run by the user's Python without mlctl."""

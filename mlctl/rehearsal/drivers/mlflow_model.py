@@ -1,6 +1,6 @@
-"""Scores CSV, JSON and Parquet files with an MLflow model, as the service's own driver does.
+"""Score CSV, JSON and Parquet files with an MLflow model, as the service's own driver does.
 
-A result is a row for each row of a file: its number, the prediction, the file's name.
+The result has a row for each row of a file: its number, the prediction, the file's name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def init() -> None:
 
 
 def run(mini_batch: list[str]) -> Any:
-    """A data frame of `row`, `prediction` and `file`."""
+    """Return a data frame of `row`, `prediction` and `file`."""
     pandas, parts = _state["pandas"], []
     for path in map(Path, mini_batch):
         data = getattr(pandas, _READERS[path.suffix.lower()])(path)

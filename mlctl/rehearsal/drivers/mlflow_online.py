@@ -1,7 +1,7 @@
-"""Answers requests with an MLflow model, as an online deployment without a script does.
+"""Answer requests with an MLflow model, as an online deployment without a script does.
 
-A request has `input_data` (what the service documents), or `inputs`, `instances`,
-`dataframe_split` or `dataframe_records`, as MLflow's own server takes them.
+A request has `input_data` (which the service documents), or `inputs`, `instances`,
+`dataframe_split` or `dataframe_records`, as MLflow's own server accepts them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def init() -> None:
 
 
 def run(raw_data: str) -> Any:
-    """The predictions: a list, or a list of rows."""
+    """Return the predictions: a list, or a list of rows."""
     request = json.loads(raw_data)
     key = next((key for key in _KEYS if isinstance(request, dict) and key in request), None)
     if key is None:
@@ -36,7 +36,7 @@ def run(raw_data: str) -> Any:
 
 
 def _data(values: Any) -> Any:
-    """A data frame of `columns` and `data` or of rows with names; arrays of anything else."""
+    """Return a data frame of `columns` and `data` or of named rows; arrays for anything else."""
     pandas = _state["pandas"]
     if isinstance(values, dict) and "data" in values:
         frame = {key: values[key] for key in ("index", "columns") if values.get(key) is not None}
@@ -50,7 +50,7 @@ def _data(values: Any) -> Any:
 
 
 def _plain(answer: Any) -> Any:
-    """Predictions as JSON has them; a frame by its rows."""
+    """Convert predictions to JSON values; a frame to its rows."""
     pandas = _state["pandas"]
     if isinstance(answer, pandas.Series):
         answer = answer.to_frame()

@@ -1,4 +1,4 @@
-"""Answers for a model that is not there: a number from the hash of each line of a file."""
+"""Answer in place of a missing model: a number from the hash of each line of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def run(mini_batch: list[str]) -> list[str]:
-    """A line `row,prediction,file` for each line."""
+    """Return a line `row,prediction,file` for each line."""
     rows = []
     for path in map(Path, mini_batch):
         for number, line in enumerate(path.read_bytes().splitlines()):

@@ -1,4 +1,4 @@
-"""What is rehearsed: a scoring script, and how the service would run it."""
+"""The subject of a rehearsal: a scoring script, and how the service would run it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _OUTPUT = re.compile(r"\$\{\{\s*outputs\.(\w+)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A scoring script and the settings of its batch deployment, or of its parallel job.
+    """A scoring script and the settings of its batch deployment or parallel job.
 
-    `code` is the folder that goes to the nodes. `tries` counts the first one too. `timeout` is of
-    one mini-batch, in seconds. `error_threshold` counts files or rows; -1 is "any number".
+    `code` is the folder that goes to the nodes. `tries` includes the first one. `timeout` is per
+    mini-batch, in seconds. `error_threshold` counts files or rows; -1 means any number.
     `mini_batch_size` counts files or rows, or is `mini_batch_bytes` of rows. `arguments` are those
-    of the script, with `${{outputs.NAME}}` for a folder in the output. `endpoint` says that a
-    batch endpoint runs it, which names the folder of its model. With `stand_ins` packages that
-    are not here are replaced.
+    of the script, with `${{outputs.NAME}}` for a folder in the output. `endpoint` says whether a
+    batch endpoint runs it, which names the folder of its model. With `stand_ins`, missing packages
+    are replaced.
     """
 
     script: Path
@@ -47,11 +47,11 @@ class Deployment:
 
     @property
     def workers(self) -> int:
-        """The slots of all nodes."""
+        """Return the number of slots of all nodes."""
         return self.nodes * self.slots
 
     def with_outputs(self, folder: Path) -> tuple[str, ...]:
-        """The arguments of the script, each output a folder of its own below `folder`."""
+        """Return the arguments of the script, each output being a folder below `folder`."""
         return tuple(
             _OUTPUT.sub(lambda match: str(folder / match[1]), argument)
             for argument in self.arguments
@@ -59,9 +59,9 @@ class Deployment:
 
 
 def lay_out(folder: Path, deployment: Deployment) -> None:
-    """The folder of a node: the code (links), the model, room for logs and scratch.
+    """Create the folder of a node: code (as links), model, logs and scratch.
 
-    The model's folders are real ones: MLflow refuses those that are links.
+    The model's folders are real ones: MLflow refuses links.
     """
     for name in ("code", "logs", "tmp", "home", "model"):
         (folder / name).mkdir(parents=True)
@@ -77,9 +77,9 @@ def lay_out(folder: Path, deployment: Deployment) -> None:
 def variables(
     deployment: Deployment, node: Path, output: Path, environment: Mapping[str, str], hash_seed: int
 ) -> dict[str, str]:
-    """The environment of a worker: the user's, the deployment's, the service's own variables.
+    """Return the environment of a worker: the user's, the deployment's and the service's.
 
-    Sets have another order in each run, as they have on the service.
+    Sets are ordered differently in each run, as on the service.
     """
     model = {"AZUREML_MODEL_DIR": str(node / "model")} if deployment.endpoint else {}
     return {

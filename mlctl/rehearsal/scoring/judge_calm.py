@@ -1,4 +1,4 @@
-"""What runs without any loss show: of one run by itself, and of two that should be equal_files."""
+"""Judge runs without losses: each by itself, and pairs of runs that should be equal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.lines import Script
 from mlctl.rehearsal.scoring.outcome import Failure, FileWrite, RehearsalOutcome
 
-_ENOUGH = 6  # mini-batches on one worker, before its memory says anything
-_WARM = 2  # the first of them, which fill caches
+_ENOUGH = 6  # mini-batches on one worker, before its memory is judged
+_WARM = 2  # of them at the start, which fill caches
 _GROWTH = 1 << 20  # bytes for each mini-batch
 _MOSTLY = 0.8  # of the mini-batches
 
@@ -23,7 +23,7 @@ _MOSTLY = 0.8  # of the mini-batches
 class CalmScoring:
     """The runs without losses.
 
-    `again` is the same with other hash seeds, and traced; `reversed` has one worker, and the
+    `again` repeats the run with other hash seeds, traced; `reversed` has one worker and the
     mini-batches in reverse order; `recomposed` has the inputs in other mini-batches.
     """
 
@@ -36,22 +36,22 @@ class CalmScoring:
 
     @property
     def stable_rows(self) -> bool:
-        """Whether two runs of the same give the same rows."""
+        """Whether two equal runs give the same rows."""
         common = self.first.scored.keys() & self.again.scored.keys()
         return all(self.first.rows(number) == self.again.rows(number) for number in common)
 
     @property
     def stable_names(self) -> bool:
-        """Whether two runs of the same write files of the same names."""
+        """Whether two equal runs write files of the same names."""
         return self.first.files.keys() == self.again.files.keys()
 
     def stable_files(self) -> set[str]:
-        """The files that are the same in two runs of the same."""
+        """Return the files that are the same in two equal runs."""
         return {name for name in self.first.files if equal_files(self.first, self.again, name)}
 
 
 def equal_files(run: RehearsalOutcome, other_run: RehearsalOutcome, name: str) -> bool:
-    """Whether two runs have the same in a file, but for the order of its lines."""
+    """Whether two runs have the same file, apart from the order of its lines."""
     if name not in run.files or name not in other_run.files:
         return False
     if run.files[name] == other_run.files[name]:
@@ -61,7 +61,7 @@ def equal_files(run: RehearsalOutcome, other_run: RehearsalOutcome, name: str) -
 
 
 def judge(calm: CalmScoring, deployment: Deployment, script: Script) -> Iterator[Evidence]:
-    """What the runs without losses show."""
+    """Yield what the runs without losses show."""
     yield from _failures(calm.first)
     yield from _short_results(calm, script)
     yield from _slow_init(calm.first, deployment, script)
@@ -119,7 +119,7 @@ def _slow_init(
 
 
 def _writes_outside(first: RehearsalOutcome) -> Iterator[Evidence]:
-    """Files outside the output folder; scratch and home of a node are no finding."""
+    """Find writes outside the output folder, except to a node's scratch and home folders."""
     for write in first.writes:
         path = Path(write.path)
         if write.place is None or path.is_relative_to(first.output):
@@ -142,21 +142,21 @@ def _writes_outside(first: RehearsalOutcome) -> Iterator[Evidence]:
 
 
 def _shared_ports(first: RehearsalOutcome, deployment: Deployment) -> Iterator[Evidence]:
-    """Numbers of ports that several workers of a node take."""
+    """Find fixed ports that several workers of a node open."""
     takers: dict[tuple[str, int], set[str]] = {}
     for port in first.ports:
         takers.setdefault((port.worker.partition("/")[0], port.number), set()).add(port.worker)
         if len(takers[port.worker.partition("/")[0], port.number]) > 1:
             why = (
                 f"each worker takes port {port.number}, and a node has {deployment.slots} of them:"
-                " the second one cannot"
+                " the second one fails"
             )
             yield Evidence(rules.LEFT_LOCK, why, port.place)
             return
 
 
 def _shared_names(calm: CalmScoring) -> Iterator[Evidence]:
-    """Names that several mini-batches write, where the last one wins."""
+    """Find names that several mini-batches write, so that the last one wins."""
     writers: dict[str, list[FileWrite]] = {}
     for write in calm.first.writes:
         name = calm.first.within(write.path)
@@ -189,11 +189,11 @@ def _state_between_batches(calm: CalmScoring, script: Script) -> Iterator[Eviden
         number for number in sorted(common) if calm.first.rows(number) != calm.reversed.rows(number)
     ]
     if changed:
-        why = f"mini-batch {changed[0]} has other rows where the mini-batches come in another order"
+        why = f"mini-batch {changed[0]} has other rows if the mini-batches come in another order"
         yield Evidence(rules.STATEFUL, why, script.state())
         return
     if calm.first.failed:
         return
     if calm.first.all_rows() != calm.recomposed.all_rows() and not calm.recomposed.failures:
-        why = "the inputs have other rows where they are put together to other mini-batches"
+        why = "the inputs have other rows if they are grouped into other mini-batches"
         yield Evidence(rules.COMPOSED, why, script.composition())

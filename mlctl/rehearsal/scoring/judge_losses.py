@@ -1,4 +1,4 @@
-"""What a run with losses shows, beside the calm one: multisets of rows, and files."""
+"""Compare a run with losses with the calm one: multisets of rows, and files."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _UNFINISHED = (".part", ".partial", ".tmp", ".temp", ".lock", ".crdownload", "~"
 def judge(
     run: RehearsalOutcome, calm: CalmScoring, script: Script, settled: frozenset[str]
 ) -> Iterator[Evidence]:
-    """What a run with losses shows; `settled` are the codes of what the calm runs showed already.
+    """Yield what a run with losses shows; `settled` are codes that the calm runs showed already.
 
-    A run that was cancelled, since its last node was lost, shows nothing.
+    A run that was cancelled because its last node was lost shows nothing.
     """
     if not run.kills or run.status is Status.CANCELED:
         return
@@ -44,7 +44,7 @@ def judge(
 
 
 def _kill_of(run: RehearsalOutcome, mini_batch: int | None = None) -> Kill:
-    """The kill that hit a mini-batch; the first one where none did."""
+    """Return the kill that hit a mini-batch, else the first kill."""
     hit = (kill for kill in run.kills if mini_batch is not None and mini_batch in kill.mini_batches)
     return next(hit, run.kills[0])
 
@@ -57,7 +57,7 @@ def _after_text(kill: Kill) -> str:
 
 
 def _failures(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Iterator[Evidence]:
-    """Attempts that failed and did not in a calm run."""
+    """Find attempts that failed here and not in a calm run."""
     calm_failures = {(failure.mini_batch, failure.type) for failure in calm.first.failures}
     for failure in run.failures:
         if (failure.mini_batch, failure.type) in calm_failures:
@@ -76,14 +76,14 @@ def _failures(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Itera
 
 
 def _rule_of(failure: Failure, run: RehearsalOutcome, kill: Kill) -> tuple[Rule, CodeLine | None]:
-    """Half a file where a write was cut short, and the next attempt could not read it."""
+    """Choose the rule: a half-written file, if the next attempt failed to read it."""
     if kill.loss.moment is Moment.WRITE:
         return rules.HALF_WRITTEN, _first_write(run, failure.mini_batch)
     return rules.INPUT_LOST, None
 
 
 def _first_write(run: RehearsalOutcome, mini_batch: int | None) -> CodeLine | None:
-    """Where the first attempt of a mini-batch wrote to the output folder."""
+    """Return where the first attempt of a mini-batch wrote to the output folder."""
     places = (
         write.place
         for write in run.writes
@@ -137,7 +137,7 @@ def _file_differences(
 def _file_difference(
     name: str, writes: list[FileWrite], run: RehearsalOutcome, calm: CalmScoring, script: Script
 ) -> Evidence:
-    """What is wrong with a file that is not as in the calm run."""
+    """Describe how a file differs from the calm run."""
     kill = _kill_of(run, writes[0].mini_batch if writes else None)
     place = writes[0].place if writes else None
     appended = next((write.place for write in writes if write.operation == "append"), None)
@@ -159,13 +159,13 @@ def _file_difference(
         part = f"{run.files[name].size} of {calm.first.files[name].size} bytes"
         why, rule = f"`{name}` has {part} {after_kill}", rules.HALF_WRITTEN
     else:
-        why, rule = f"`{name}` has another content {after_kill}", rules.STATEFUL
+        why, rule = f"`{name}` has other content {after_kill}", rules.STATEFUL
         place = script.state()
     return Evidence(rule, why, place or script.run(), kill.loss.number)
 
 
 def _extra_files(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Iterator[Evidence]:
-    """Names differ from run to run: only how many there are can be compared."""
+    """Compare only the numbers of files, since their names differ from run to run."""
     have = [name for name in run.files if not _is_unfinished(name)]
     want = [name for name in calm.first.files if not _is_unfinished(name)]
     if len(have) > len(want):
@@ -181,5 +181,5 @@ def _extra_files(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> It
 
 
 def _is_unfinished(name: str) -> bool:
-    """Whether a name says that the file is not to be counted."""
+    """Whether a name marks the file as unfinished."""
     return name.endswith(_UNFINISHED) or any(part.startswith(".") for part in name.split("/"))

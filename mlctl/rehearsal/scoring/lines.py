@@ -1,4 +1,4 @@
-"""Likely lines of a script, from its syntax tree: where a run has shown none."""
+"""Likely lines of a script, from its syntax tree, for findings without a recorded line."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WHOLE = {"len", "enumerate", "sum", "min", "max", "sorted", "mean", "std", "ind
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script's tree; None where it cannot be parsed."""
+    """The syntax tree of a script; None if it cannot be parsed."""
 
     name: str
     tree: ast.Module | None
 
     @classmethod
     def read(cls, path: Path, name: str) -> Script:
-        """Parse a script; what cannot be parsed has no lines."""
+        """Parse a script; one that cannot be parsed has no lines."""
         try:
             return cls(name, ast.parse(path.read_bytes()))
         except (OSError, ValueError, SyntaxError, RecursionError):
@@ -35,30 +35,30 @@ class Script:
 
     @property
     def scores(self) -> bool:
-        """Whether it has a `run`, as scoring scripts have, or cannot be parsed."""
+        """Whether it has a `run`, as scoring scripts do, or cannot be parsed."""
         return self.tree is None or self._function("run") is not None
 
     def run(self) -> CodeLine:
-        """The line of `def run`; the first line where there is none."""
+        """Return the line of `def run`, else the first line."""
         return self._line_of("run")
 
     def init(self) -> CodeLine:
-        """The line of `def init`; the first line where there is none."""
+        """Return the line of `def init`, else the first line."""
         return self._line_of("init")
 
     def state(self) -> CodeLine:
-        """Where `run`, or what it may call, changes something that outlives it."""
-        module_names = {name for node in self._tree.body for name in _assigned(node)}
+        """Return where `run`, or what it may call, changes something that outlives it."""
+        module_names = {name for node in self._tree.body for name in _assigned_names(node)}
         lasting = module_names | _globals(self._tree)
         for function in self._functions():
             shared = _globals(function)
             for node in ast.walk(function):
-                if _assigned(node) & shared or _mutated(node) & lasting:
+                if _assigned_names(node) & shared or _mutated_names(node) & lasting:
                     return CodeLine(self.name, getattr(node, "lineno", 1))
         return self.run()
 
     def chance(self) -> CodeLine:
-        """Where the clock, a random number, a process id or a hash is asked."""
+        """Return where the clock, a random number, a process id or a hash is read."""
 
         def matches(node: ast.AST) -> bool:
             if not isinstance(node, ast.Call):
@@ -69,7 +69,7 @@ class Script:
         return self._first(matches, ast.walk)
 
     def composition(self) -> CodeLine:
-        """Where the mini-batch as a whole is looked at: its length, positions, a mean."""
+        """Return where a mini-batch is used as a whole: its length, positions, a mean."""
 
         def matches(node: ast.AST) -> bool:
             return isinstance(node, ast.Call) and _name(node.func) in _WHOLE
@@ -83,7 +83,7 @@ class Script:
     def _first(
         self, matches: Callable[[ast.AST], bool], walk: Callable[[ast.AST], Iterator[ast.AST]]
     ) -> CodeLine:
-        """The first line in the first function that has one; that of `run` where none has."""
+        """Return the first matching line of the first function with one, else that of `run`."""
         for function in self._functions():
             lines = [getattr(node, "lineno", 0) for node in walk(function) if matches(node)]
             if lines:
@@ -91,7 +91,7 @@ class Script:
         return self.run()
 
     def _functions(self) -> Iterator[ast.FunctionDef]:
-        """`run` first, then the others in their order, without `init`."""
+        """Return `run` first, then the other functions in order, without `init`."""
         nodes = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
         yield from (node for node in nodes if node.name == "run")
         yield from (node for node in nodes if node.name not in ("run", "init"))
@@ -106,7 +106,7 @@ class Script:
 
 
 def _outside_loops(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below one, without what is done for each element of a loop."""
+    """Return the nodes below a node, except the bodies of loops."""
     yield node
     comprehensions = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     if isinstance(node, comprehensions):
@@ -117,13 +117,13 @@ def _outside_loops(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _globals(tree: ast.AST) -> set[str]:
-    """The names that a function, or one of those in a tree, declares global."""
+    """Return the names that a function, or any in a tree, declares global."""
     declarations = (node for node in ast.walk(tree) if isinstance(node, ast.Global))
     return {name for node in declarations for name in node.names}
 
 
-def _assigned(node: ast.AST) -> set[str]:
-    """The names that a statement gives a value."""
+def _assigned_names(node: ast.AST) -> set[str]:
+    """Return the names that a statement assigns."""
     return {target.id for target in _targets(node) if isinstance(target, ast.Name)}
 
 
@@ -133,8 +133,8 @@ def _targets(node: ast.AST) -> list[ast.expr]:
     return [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
 
 
-def _mutated(node: ast.AST) -> set[str]:
-    """The names whose value a statement or call changes in place."""
+def _mutated_names(node: ast.AST) -> set[str]:
+    """Return the names whose values a statement or call changes in place."""
     changed: list[ast.expr] = []
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         changed = [node.func.value] if node.func.attr in _MUTATING else []
@@ -145,7 +145,7 @@ def _mutated(node: ast.AST) -> set[str]:
 
 
 def _name(function: ast.expr) -> str:
-    """The last name of what is called: `now` of `datetime.now()`."""
+    """Return the last name of a call: `now` of `datetime.now()`."""
     if isinstance(function, ast.Attribute):
         base = function.value
         if isinstance(base, ast.Name) and base.id in _CHANCE:

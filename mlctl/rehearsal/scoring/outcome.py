@@ -1,4 +1,4 @@
-"""What came of a run: rows, files, writes, failures, kills; plain values."""
+"""The outcome of a run as plain values: rows, files, writes, failures, kills."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """A file that a worker wrote, appended to, moved or removed; where in its code, for what.
+    """A file that a worker wrote, appended to, moved or removed; by which line, for what.
 
     `mini_batch` is None in `init`. `worker` names the process.
     """
@@ -41,7 +41,7 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class BoundPort:
-    """A port with a number of its own that a worker has taken."""
+    """A fixed port that a worker has opened."""
 
     number: int
     place: CodeLine | None
@@ -50,7 +50,7 @@ class BoundPort:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An attempt that failed; `mini_batch` is None for `init`. `text` is the traceback."""
+    """A failed attempt; `mini_batch` is None for `init`. `text` is the traceback."""
 
     mini_batch: int | None
     attempt: int
@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A node that was lost: where its workers were, and which mini-batches had to run again."""
+    """A lost node: where its workers were, and which mini-batches had to run again."""
 
     loss: Loss
     places: tuple[CodeLine, ...]
@@ -72,7 +72,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What `run` gave for a mini-batch. `length` is None where it gave nothing that has one."""
+    """What `run` returned for a mini-batch; `length` is None if the result has none."""
 
     rows: tuple[str, ...]
     length: int | None
@@ -84,7 +84,7 @@ class Scored:
 
 @dataclass
 class RehearsalOutcome:
-    """A run. `events` and `init_events` count the lines that were executed, where traced."""
+    """A run. `events` and `init_events` count the executed lines, if traced."""
 
     folder: Path
     output: Path
@@ -105,28 +105,28 @@ class RehearsalOutcome:
     stand_ins: set[str] = field(default_factory=set)
 
     def rows(self, mini_batch: int) -> Counter[str]:
-        """The rows of a mini-batch as a multiset, without what changes from run to run."""
+        """Return the rows of a mini-batch as a multiset, without what differs from run to run."""
         score = self.scored.get(mini_batch)
         return Counter(self.plain(row) for row in score.rows) if score else Counter()
 
     def all_rows(self) -> Counter[str]:
-        """The rows of the whole run."""
+        """Return the rows of the whole run."""
         total: Counter[str] = Counter()
         for number in self.scored:
             total += self.rows(number)
         return total
 
     def plain(self, text: str) -> str:
-        """Text without the folders of this run, and its fractions to six digits."""
+        """Remove this run's folders from a text, and round fractions to six digits."""
         text = re.sub(re.escape(str(self.folder)) + r"(?:/nodes/\d+-\d+)?", "", text)
         return _FRACTION.sub(lambda match: f"{float(match[0]):.6g}", text)
 
     def lines(self, name: str) -> Counter[str] | None:
-        """The lines of a file as a multiset, like rows; None where it is no text."""
+        """Return the lines of a file as a multiset, like rows; None if it is not text."""
         content = self.files[name]
         return None if content.lines is None else Counter(map(self.plain, content.lines))
 
     def within(self, path: str) -> str | None:
-        """The name of a path below the output folder."""
+        """Return the name of a path below the output folder."""
         output = f"{self.output}/"
         return path.removeprefix(output) if path.startswith(output) else None

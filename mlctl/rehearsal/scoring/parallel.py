@@ -1,6 +1,7 @@
-"""Parallel steps of pipelines, and parallel components, as what is rehearsed.
+"""Parallel steps of pipelines, and parallel components, as subjects of a rehearsal.
 
-"CLI (v2) parallel job YAML schema" has the defaults: 60 seconds, and two tries after the first.
+The defaults are those of "CLI (v2) parallel job YAML schema": 60 seconds, and two tries after the
+first.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ _DEFAULTS: dict[str, Data] = {
     "error_threshold": -1,
 }
 _TRIES, _TIMEOUT = 2, 60
-_TABLE_BYTES = 1 << 20  # "1MB" of rows to a mini-batch, unless it is set
+_TABLE_BYTES = 1 << 20  # a mini-batch has "1MB" of rows unless set
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelStep:
-    """A step with what it runs; of a component alone both are the same."""
+    """A step and its component; for a component alone both are the same."""
 
     name: str
     step: Part
     runs: Part
 
     def setting(self, *at: str) -> Data:
-        """The value of the step; else that of its component, or the default."""
+        """Return the value of the step, else that of its component, else the default."""
         for part in (self.step, self.runs):
             value: Data = part.data
             for key in at:
@@ -52,13 +53,13 @@ class ParallelStep:
         return _DEFAULTS.get(at[0]) if len(at) == 1 else None
 
     def number(self, *at: str, default: int) -> int:
-        """A whole number that is set; the default for anything else."""
+        """Return a setting as a whole number; the default for anything else."""
         value = self.setting(*at)
         return value if isinstance(value, int) else default
 
 
 def steps(loaded: LoadedConfig) -> Iterator[ParallelStep]:
-    """The parallel steps of all pipelines, and the parallel components."""
+    """Return the parallel steps of all pipelines, and the parallel components."""
     for pipeline in pipelines(loaded.graph, loaded.read):
         for name, step in pipeline.steps.items():
             if _is_parallel(step.part.data) and step.runs is not None:
@@ -71,16 +72,16 @@ def steps(loaded: LoadedConfig) -> Iterator[ParallelStep]:
 
 
 def deployment(step: ParallelStep, arguments: tuple[str, ...] | None = None) -> Deployment:
-    """A step as what is rehearsed, with `arguments` for its script in place of its own.
+    """Convert a step to a deployment, with `arguments` instead of its script's own.
 
     Raises:
-        RehearsalError: it runs no script of ours, or an input of its arguments is not here.
+        RehearsalError: it runs no script of the user's, or an input of its arguments is missing.
     """
     task = step.setting("task")
     task = task if isinstance(task, dict) else {}
     script = task.get("entry_script")
     if str(task.get("type", _RUN_FUNCTION)).casefold() != _RUN_FUNCTION or not script:
-        raise RehearsalError(f"{step.name} has no script: its task is no `{_RUN_FUNCTION}`")
+        raise RehearsalError(f"{step.name} has no script: its task is not `{_RUN_FUNCTION}`")
     folder = step.runs.document.folder
     code = files.real(folder / str(task.get("code") or "."))
     if not files.is_file(code / str(script)):
@@ -133,7 +134,7 @@ def _input(step: ParallelStep, name: str) -> Data:
 
 
 def _arguments(step: ParallelStep, text: str) -> tuple[str, ...]:
-    """The arguments of the script, each input the path or the value that it has here."""
+    """Return the arguments of the script, with the local path or value of each input."""
 
     def optional(match: re.Match[str]) -> str:
         names = _INPUT.findall(match[1])
@@ -143,7 +144,7 @@ def _arguments(step: ParallelStep, text: str) -> tuple[str, ...]:
         text_of_input = _value(step, match[1])
         if text_of_input is None:
             raise RehearsalError(
-                f"{step.name}: the input `{match[1]}` of the arguments is not here"
+                f"{step.name}: the input `{match[1]}` of the arguments is not a local file or value"
             )
         return shlex.quote(text_of_input)
 
@@ -151,7 +152,7 @@ def _arguments(step: ParallelStep, text: str) -> tuple[str, ...]:
 
 
 def _value(step: ParallelStep, name: str) -> str | None:
-    """A literal, or the path of a file or folder that is here; None for anything else."""
+    """Return a literal, or the path of a local file or folder; None for anything else."""
     value = _input(step, name)
     if isinstance(value, dict):
         value = value.get("path", value.get("default"))

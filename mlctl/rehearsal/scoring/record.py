@@ -1,4 +1,4 @@
-"""What the workers of a run send, put down in its outcome."""
+"""Record the messages of a run's workers in its outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mlctl.rehearsal.stage import SlotSpan
 
 @dataclass
 class Record:
-    """The outcome as it grows; `attempts` are the tries of each mini-batch, without lost ones."""
+    """The growing outcome; `attempts` are the tries of each mini-batch, without lost ones."""
 
     outcome: RehearsalOutcome
     deployment: Deployment
@@ -34,12 +34,12 @@ class Record:
     errors: int = 0
 
     def add_span(self, span: SlotSpan) -> None:
-        """What a slot did, up to now."""
+        """Record what a slot did until now."""
         self.outcome.timeline.append(span)
         self.on_event(span)
 
     def note(self, message: Mapping[str, Any], mini_batch: int | None, worker: str) -> None:
-        """What a worker sends on its way: a file that it writes, a port that it takes."""
+        """Record a message before the result: a file that is written, a port that is opened."""
         if "wrote" in message:
             place, attempt = CodeLine.from_message(message["place"]), self.attempts[mini_batch]
             self.outcome.writes.append(
@@ -51,13 +51,13 @@ class Record:
             )
 
     def add_init(self, message: Mapping[str, Any]) -> None:
-        """An `init` that came to its end."""
+        """Record an `init` that ended."""
         self.outcome.stand_ins |= {*message["stand_ins"]}
         self.outcome.init_seconds.append(message["seconds"])
         self.outcome.init_events = max(self.outcome.init_events, message["events"])
 
     def add_score(self, mini_batch: int, answer: Mapping[str, Any], worker: str) -> None:
-        """A mini-batch that came to its end."""
+        """Record a mini-batch that ended."""
         self.outcome.scored[mini_batch] = Scored(
             rows=tuple(answer["rows"]),
             length=answer["length"],
@@ -76,7 +76,7 @@ class Record:
         self._count(max(0, least - (answer["length"] or 0)))
 
     def add_failure(self, mini_batch: int | None, message: Mapping[str, Any]) -> Failure:
-        """An attempt or an `init` that failed. A mini-batch that had all its tries has failed."""
+        """Record a failed attempt or `init`; a mini-batch without tries left has failed."""
         error, attempt = message["failed"], self.attempts[mini_batch]
         failure = Failure(
             mini_batch=mini_batch,
@@ -96,7 +96,7 @@ class Record:
         return failure
 
     def _count(self, inputs: int) -> None:
-        """Inputs that were not scored; more than the threshold allows end the job."""
+        """Count inputs that were not scored; more than the threshold end the job."""
         self.errors += inputs
         threshold = self.deployment.error_threshold
         if inputs and threshold >= 0 and self.errors > threshold:

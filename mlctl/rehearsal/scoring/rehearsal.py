@@ -25,7 +25,7 @@ _NO_ERRORS = ("Timeout", "Ended")  # of failures: those that no call has raised
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What was done and seen; `runs` are those with losses, in their order."""
+    """The result of a rehearsal; `runs` are those with losses, in order."""
 
     deployment: Deployment
     inputs: Inputs
@@ -34,22 +34,16 @@ class Rehearsal:
     runs: tuple[RehearsalOutcome, ...]
     evidence: tuple[Evidence, ...]
     mini_batches: MiniBatches
-    stopped: BaseException | None = None  # what ended it before its last kill
-
-    @property
-    def kills(self) -> int:
-        """How many nodes were lost in all."""
-        return sum(len(run.kills) for run in self.runs)
+    stopped: BaseException | None = None  # why it ended before its last kill
 
 
 def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: Stage) -> Rehearsal:
     """Run the deployment without and with losses, and compare.
 
-    What the first kills have shown is returned, too, where the time is over or Ctrl-C came.
+    If time runs out or the user presses Ctrl-C, the results of the first kills are returned.
 
     Raises:
         ScriptFails: the script cannot be imported, or its `init` fails.
-        TooLate: the time is over before the first kill.
     """
     batches = inputs.mini_batches(deployment.mini_batch_size)
     order = Order(
@@ -93,12 +87,7 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
 def _run(
     stage: Stage, deployment: Deployment, order: Order, name: str, total: int
 ) -> RehearsalOutcome:
-    """One run in a folder of its own.
-
-    Raises:
-        ScriptFails: the script cannot be used.
-        TooLate: the time is over.
-    """
+    """Run once in a new folder."""
     stage.progress(name, total)
     folder = stage.folder / "runs" / name
     scoring = ScoringRun(
@@ -138,11 +127,7 @@ def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: 
 
 
 def _check_stand_ins(calm: CalmScoring) -> None:
-    """An error that nothing but a stand-in may have made is no finding.
-
-    Raises:
-        ScriptFails: there is one, whether the script lets it go or takes it.
-    """
+    """Refuse errors that only a stand-in may have caused: they are not findings."""
     packages = frozenset(calm.first.stand_ins)
     if not packages:
         return
@@ -156,7 +141,7 @@ def _check_stand_ins(calm: CalmScoring) -> None:
 
 
 def _kill_targets(calm: CalmScoring) -> KillTargets:
-    """Where kills can be: by the traced run, and by what a mini-batch adds to a file."""
+    """Return where kills can be: by the traced run, and by what a mini-batch adds to a file."""
     sizes = []
     for name, content in calm.first.files.items():
         writers = {
@@ -170,7 +155,7 @@ def _kill_targets(calm: CalmScoring) -> KillTargets:
 def _losses(
     plan: KillSchedule, deployment: Deployment, total: int, *, writes: bool
 ) -> list[tuple[str, Sequence[Loss]]]:
-    """The runs with losses: a name and the losses of each."""
+    """Return the runs with losses: a name, and the losses."""
     if plan.weather:
         by_weather = losses.by_weather(plan.weather, deployment.nodes, plan.seed)
         if plan.only is not None:
@@ -183,7 +168,7 @@ def _losses(
 
 
 def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -> list[Evidence]:
-    """What `run` makes of a missing input: the first mini-batch, its first file gone."""
+    """Check what `run` does if the first file of the first mini-batch is missing."""
     names = order.mini_batches[0]
     missing = (f"{names[0]}.missing", *names[1:])
     spoilt = replace(

@@ -1,14 +1,15 @@
-"""One run of a batch deployment: mini-batches to workers, in the order of virtual time.
+"""One run of a batch deployment: mini-batches go to workers in the order of virtual time.
 
-What happens at one virtual moment happens in this order: ends of attempts, losses of nodes, new
-attempts. "All completed progress is kept" (Use low priority VMs for batch deployments).
+At one virtual moment attempts end first, then nodes are lost, then new attempts start. "All
+completed progress is kept" (Use low priority VMs for batch deployments).
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,22 +19,23 @@ from mlctl.rehearsal import losses
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
-from mlctl.rehearsal.losses import Loss, Moment
-from mlctl.rehearsal.process import Interpreter, Process
+from mlctl.rehearsal.losses import Loss, Moment, Slot
+from mlctl.rehearsal.process import Gone, Interpreter, Process, TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
 from mlctl.rehearsal.scoring.outcome import Failure, Kill, RehearsalOutcome, Status
 from mlctl.rehearsal.scoring.record import Record
-from mlctl.rehearsal.scoring.slots import SlotState
 from mlctl.rehearsal.stage import SlotSpan
 from mlctl.simulator.engine.rng import uniform
 
-_LONGEST_INIT = 3600.0  # seconds that `init` may sleep; nothing says what the service allows
+_LONGEST_INIT = 3600.0  # seconds that `init` may sleep; the service documents no limit
 _HASH_SEEDS = 2**32
 
 
 class ScriptFails(Exception):
-    """The script cannot be imported, or `init` fails, without any loss; or it asks too much of the
-    stand-ins of packages."""
+    """The script fails without any loss, or asks too much of stand-ins for packages.
+
+    It cannot be imported, or its `init` fails.
+    """
 
     def __init__(self, failure: Failure, stand_ins: frozenset[str] = frozenset()) -> None:
         super().__init__(failure.message)
@@ -42,7 +44,7 @@ class ScriptFails(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KillTargets:
-    """What a calm run has shown, for kills to have their places: line events, sizes of files."""
+    """Where kills can be, from a calm run: line events, and sizes of files."""
 
     events: Mapping[int, int] = field(default_factory=dict)
     init_events: int = 0
@@ -51,9 +53,9 @@ class KillTargets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """How a run is to be: its losses, the mini-batches in their order, traced or not.
+    """How to run: losses, the mini-batches in order, traced or not.
 
-    `key` makes the hash seeds of its workers.
+    `key` seeds the hashes of its workers.
     """
 
     key: str
@@ -90,13 +92,13 @@ class ScoringRun:
         self.queue = deque(order.order)
         self.lives: dict[int, int] = {}
         self.coming = deque(sorted(order.losses, key=lambda loss: loss.at))
-        self.returns: list[tuple[float, int]] = []  # when lost nodes are back
+        self.returns: list[tuple[float, int]] = []  # when lost nodes return
 
     def run(self) -> RehearsalOutcome:
         """Run to the end.
 
         Raises:
-            ScriptFails: the script cannot be used, whatever happens to nodes.
+            ScriptFails: the script fails without a loss.
             TooLate: the time for the rehearsal is over.
         """
         try:
@@ -117,7 +119,7 @@ class ScoringRun:
         return bool(self.queue) or any(waiting)
 
     def _step(self) -> None:
-        """Go on to the next virtual moment at which something happens."""
+        """Advance to the next virtual moment at which something happens."""
         now = min(
             min((state.end for state in self.slots), default=inf),
             self.coming[0].at if self.coming else inf,
@@ -137,14 +139,14 @@ class ScoringRun:
                     self._dispatch(state, state.ahead, now)
                 elif self.queue:
                     self._dispatch(state, self.queue.popleft(), now)
-        if not self.order.losses:  # nobody waits for word, then
+        if not self.order.losses:  # nobody waits for a message then
             for state in self.slots:
                 if state.mini_batch is not None and state.ahead is None and self.queue:
                     state.ahead = self.queue.popleft()
                     self._order(state, state.ahead, {"trace": self.order.trace})
 
     def _node(self, node: int, now: float) -> None:
-        """A node comes: its folder, a worker for each slot, `init` in each of them."""
+        """Add a node: its folder, a worker for each slot, `init` in each of them."""
         self.lives[node] = self.lives.get(node, 0) + 1
         lay_out(self._folder(node), self.deployment)
         for state in self.slots:
@@ -155,7 +157,7 @@ class ScoringRun:
         return self.folder / "nodes" / f"{node + 1}-{self.lives[node]}"
 
     def _worker(self, state: SlotState, now: float) -> None:
-        """Start a worker in a slot, and have it initialise."""
+        """Start a worker in a slot, and let it initialise."""
         node, folder = state.slot.node, self._folder(state.slot.node)
         state.worker = f"{node + 1}-{self.lives[node]}/{state.slot.number + 1}"
         seed = int(uniform(f"{self.order.key}/{state.worker}") * _HASH_SEEDS)
@@ -204,7 +206,7 @@ class ScoringRun:
         state.process.send(**inputs, timeout=self.deployment.timeout, **settings)
 
     def _finish(self, state: SlotState) -> None:
-        """An attempt, or `init`, is at its virtual end."""
+        """End an attempt, or `init`, at its virtual end."""
         message, now = state.receive(self.record, self.deployment.timeout), state.end
         mini_batch = state.mini_batch
         if "failed" in message:
@@ -230,7 +232,7 @@ class ScoringRun:
             self.queue.append(mini_batch)
 
     def _lose(self, loss: Loss) -> None:
-        """A node is lost: its workers are killed where they are, their mini-batches wait again."""
+        """Lose a node: kill its workers where they are, and queue their mini-batches again."""
         if any(node == loss.node for _, node in self.returns):
             return
         alone = loss.moment is Moment.TIMEOUT
@@ -255,15 +257,100 @@ class ScoringRun:
             self.outcome.status = Status.CANCELED
 
     def _kill(self, state: SlotState, at: float) -> CodeLine | None:
-        """Kill a worker; the line where it was stopped, if it was at one."""
+        """Kill a worker; return the line where it was stopped, if any."""
         place = None
         if state.end < inf:
             state.receive(self.record, self.deployment.timeout)
             self.record.add_span(state.span(at, "lost"))
             place = state.stopped_line()
         if state.mini_batch is not None:
-            self.record.attempts[state.mini_batch] -= 1  # a loss is no try
+            self.record.attempts[state.mini_batch] -= 1  # a loss is not a try
         state.drop()
         state.doomed = None
         state.idle(ready=False)
         return place
+
+
+_ENDS = {"done", "failed", "held"}
+
+
+@dataclass
+class SlotState:
+    """A slot with its worker and its work; `mini_batch` is None while it initialises."""
+
+    slot: Slot
+    process: Process | None = None
+    worker: str = ""
+    start: float = 0.0
+    end: float = inf  # virtual; inf if idle
+    mini_batch: int | None = None
+    doomed: Loss | None = None
+    answer: dict[str, Any] | None = None
+    ready: bool = False
+    ahead: int | None = None  # the next mini-batch, if it was sent already
+
+    def begin(
+        self, mini_batch: int | None, now: float, takes: float, to_come: Iterable[Loss]
+    ) -> None:
+        """Begin a mini-batch, or `init`; a future loss may end it."""
+        self.start, self.end = now, now + takes
+        self.mini_batch, self.answer, self.ready = mini_batch, None, False
+        self.doomed = next(
+            (loss for loss in to_come if self._is_hit_by(loss) and now <= loss.at < self.end), None
+        )
+
+    def _is_hit_by(self, loss: Loss) -> bool:
+        """Whether a loss hits this worker: by its node, or by its own mini-batch."""
+        alone = loss.moment is Moment.TIMEOUT
+        return loss.node == self.slot.node and (not alone or loss.mini_batch == self.mini_batch)
+
+    def idle(self, *, ready: bool) -> None:
+        """Become idle; `ready` for a mini-batch or not."""
+        self.end, self.mini_batch, self.ready = inf, None, ready
+
+    def line(self, events: int) -> int | None:
+        """Return the line event at which a doomed worker stops; None if it stops at its end."""
+        assert self.doomed is not None
+        share = (self.doomed.at - self.start) / (self.end - self.start)
+        return 1 + int(share * events) if events else None
+
+    def receive(self, record: Record, timeout: float) -> dict[str, Any]:
+        """Return the last message of the worker, and record those before it.
+
+        Raises:
+            TooLate: the time for the rehearsal is over.
+        """
+        if self.answer is not None:
+            return self.answer
+        assert self.process is not None
+        patience = timeout if self.mini_batch is not None else None
+        try:
+            while not _ENDS & (message := self.process.receive(patience)).keys():
+                record.note(message, self.mini_batch, self.worker)
+        except Gone as error:
+            message = _failed("Ended", f"the process ended by itself with {error}")
+        except TooLate:
+            if patience is None or self.process.interpreter.over:
+                raise
+            message = _failed("Timeout", "", self.process.place)
+        self.answer = message
+        return message
+
+    def span(self, now: float, state: str) -> SlotSpan:
+        """Return what the slot did until now."""
+        return SlotSpan(self.slot.node, self.slot.number, self.start, now, self.mini_batch, state)
+
+    def stopped_line(self) -> CodeLine | None:
+        """Return the line at which the worker was stopped, if any."""
+        return CodeLine.from_message((self.answer or {}).get("held"))
+
+    def drop(self) -> None:
+        """End the worker."""
+        if self.process is not None:
+            process, self.process = self.process, None
+            with suppress(OSError):
+                process.end()
+
+
+def _failed(kind: str, message: str, place: list[Any] | None = None) -> dict[str, Any]:
+    return {"failed": {"type": kind, "message": message, "place": place, "text": ""}}

@@ -1,4 +1,4 @@
-"""What a job left behind, held against its inputs: each of them once."""
+"""Check that the results of a job have each of its inputs once."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def verify(
     *,
     title: str | None = None,
 ) -> Iterator[Evidence]:
-    """Which inputs have no row, and which rows are there twice, in a file or folder of results.
+    """Find inputs without a row, and rows that occur twice, in a file or folder of results.
 
-    A row belongs to the input whose file's name, with or without its folders, stands in a cell;
-    with `key` in that cell (from 1), which then may hold each name once. A simulated job has rows
-    of mini-batches, of `size` files each; where that is not known, as many as the last row says.
+    A row belongs to the input whose file's name, with or without its folders, is in a cell; with
+    `key` in that cell (from 1), which then may have each name once. A simulated job has rows of
+    mini-batches, of `size` files each; if that is unknown, as many as the last row says.
 
     Raises:
         RehearsalError: there are no rows.
@@ -61,14 +61,14 @@ def verify(
         noun = "row" if key is None else "input"
         subject = f"{noun} is" if len(twice) == 1 else f"{noun}s are"
         yield Evidence(
-            rules.INPUT_DOUBLED, f"{len(twice)} {subject} there twice: {_list(twice)}", None
+            rules.INPUT_DOUBLED, f"{len(twice)} {subject} listed twice: {_list(twice)}", None
         )
 
 
 def _of_mini_batches(
     numbers: Sequence[int], names: Sequence[str], size: int | None
 ) -> Iterator[list[str]]:
-    """The rows that a script would have returned for these mini-batches: a name each."""
+    """Return the rows that a script would have returned for these mini-batches: a name each."""
     batch_size = size or ceil(len(names) / (max(numbers) + 1))
     batches = mini_batches(names, batch_size)
     for number in numbers:
@@ -76,7 +76,7 @@ def _of_mini_batches(
 
 
 def _rows(results: Path) -> Iterator[list[str]]:
-    """The cells of all lines of text files."""
+    """Return the cells of all lines of text files."""
     for file in [results] if results.is_file() else sorted(results.rglob("*")):
         if not file.is_file() or file.name.startswith("."):
             continue

@@ -1,1 +1,1 @@
-"""A rehearsal of a training: its command on nodes that are lost, and what that shows."""
+"""Rehearsals of training jobs: the command runs on nodes that are lost."""

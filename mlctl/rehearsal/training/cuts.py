@@ -1,4 +1,4 @@
-"""Where the lives of a training end: by number and seed, or by a weather."""
+"""Where the lives of a training job end: by number and seed, or by a weather."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained
 from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.rng import uniform
 
-_EARLY, _LATE = 0.34, 0.94  # what is lost before or after is soon done again
-_END = 0.95  # of the lines; what is written then is no checkpoint, but a result
+_EARLY, _LATE = 0.34, 0.94  # what is lost shortly before or after is quickly repeated
+_END = 0.95  # of the lines; what is written later is a result, not a checkpoint
 _START = 0.05
 _FEW = 8  # lines between two kills' places that make no difference
-MOST_LIVES = 50  # by a weather; a training that never ends has shown it
+MOST_LIVES = 50  # by a weather; a job that never ends has shown it by then
 _NO_STATE = (".jsonl", ".ndjson", ".csv", ".tsv", ".log", ".txt", ".png", ".html", ".yaml", ".yml")
 _KEPT, _OF_NODE = ("outputs/", "named/"), ("code/", "tmp/", "home/")
 _NUMBERS = re.compile(r"\d+")
 
 
 def checkpoints(life: Life, *, of_node: bool = False) -> list[Saved]:
-    """The writes by which a life could be gone on from; with `of_node` those that go with it.
+    """Return the writes from which a life could resume; with `of_node` also those to the node.
 
-    They are no logs, nothing that a library keeps for itself, and neither the first thing that is
-    done nor the last: unless that is done several times.
+    They are neither logs nor a library's own files, and neither the first nor the last action,
+    unless repeated.
     """
     candidates = [
         write
@@ -47,10 +47,10 @@ def checkpoints(life: Life, *, of_node: bool = False) -> list[Saved]:
 def by_number(
     calm: Trained, seed: int, count: int, only: int | None, *, anywhere: bool
 ) -> Iterator[tuple[int, Cut]]:
-    """Kills with their numbers: at a line, and in the middle of a checkpoint, in turns.
+    """Plan numbered kills: alternately at a line and in the middle of a checkpoint.
 
-    With `anywhere` at any line, before or in the middle of any change of what is kept. Kill K is
-    the same however many there are.
+    With `anywhere`: at any line, before any change of kept files, or in the middle of one. Kill K
+    is the same for any `count`.
     """
     life = calm.lives[0]
     for number in range(1, max(count, only or 0) + 1):
@@ -58,14 +58,14 @@ def by_number(
             continue
         key = f"rehearsal/{seed}/training/{number}"
         if anywhere:
-            yield number, _at_any_time(calm, life, key)
+            yield number, _cut_anywhere(calm, life, key)
         else:
             halves = number % 2 == 0
-            yield number, _inside_checkpoint(calm, life, key) if halves else _at_line(life, key)
+            yield number, _cut_checkpoint(calm, life, key) if halves else _cut_at_line(life, key)
 
 
-def _at_line(life: Life, key: str) -> Cut:
-    """At a line after the first checkpoint; where these are few, before a change after it."""
+def _cut_at_line(life: Life, key: str) -> Cut:
+    """Cut at a line after the first checkpoint, or before a later change if lines are few."""
     chance = uniform(key)
     first = next((checkpoint for checkpoint in checkpoints(life)), None)
     low = max(_EARLY, first.events / life.events) if first is not None and life.events else _EARLY
@@ -80,39 +80,39 @@ def _at_line(life: Life, key: str) -> Cut:
 
 
 def _last_change(life: Life) -> int:
-    """The line event after which nothing that is kept changes: by then the work is done."""
+    """Return the line event after which no kept file changes: the work is done by then."""
     return max((write.events for write in life.changes if write.rank == 0), default=life.events)
 
 
-def _inside_checkpoint(calm: Trained, life: Life, key: str) -> Cut:
-    """In the middle of a checkpoint; at a line where there is none."""
+def _cut_checkpoint(calm: Trained, life: Life, key: str) -> Cut:
+    """Cut in the middle of a checkpoint; at a line if there is none."""
     chance = uniform(key)
     written = [checkpoint for checkpoint in checkpoints(life) if checkpoint.operation == "write"]
     whole = [
         (checkpoint, size) for checkpoint in written if (size := _size(calm, life, checkpoint)) > 1
     ]
     if not whole:
-        return _at_line(life, key)
+        return _cut_at_line(life, key)
     write, size = whole[int(chance * len(whole))]
     return Cut(change=write.change, size=size // 2, rank=write.rank)
 
 
-def _at_any_time(calm: Trained, life: Life, key: str) -> Cut:
-    """At any line of any life, before a change of what is kept, or in the middle of one."""
+def _cut_anywhere(calm: Trained, life: Life, key: str) -> Cut:
+    """Cut at any line of any life, before a change of kept files, or in the middle of one."""
     kind, chance = uniform(f"{key}/kind"), uniform(key)
     changes = life.changes
     if kind < 1 / 3 or not changes:
         return Cut(line=1 + int(chance * _last_change(life)))
     change = changes[int(chance * len(changes))]
     size = _size(calm, life, change)
-    # MLflow's server gets a metric whole or not at all.
+    # MLflow's server gets a whole metric or nothing.
     if kind < 2 / 3 or size < 2 or change.path.startswith("mlruns/"):  # noqa: PLR2004
         return Cut(change=change.change, rank=change.rank)
     return Cut(change=change.change, size=int(uniform(f"{key}/size") * size), rank=change.rank)
 
 
 def _size(calm: Trained, life: Life, write: Saved) -> int:
-    """The bytes that a write adds to its file; 0 where nothing of it is left to see."""
+    """Return the bytes that a write adds to its file; 0 if none of it remains visible."""
     name = next((saved.path for saved in life.saved if saved.source == write.path), write.path)
     if name not in calm.files:
         return 0
@@ -128,9 +128,9 @@ def _size(calm: Trained, life: Life, write: Saved) -> int:
 def by_weather(
     weather: Sequence[PreemptionProcess], nodes: int, seed: int, length: float, life: Life
 ) -> list[tuple[int, Cut]]:
-    """The losses while a training of `length` virtual seconds would be there, one after another.
+    """Return the losses during a training job of `length` virtual seconds, in order.
 
-    Each takes all nodes of the job; new ones come after a while.
+    Each loss takes all nodes of the job; new ones come after a while.
     """
     cuts: list[tuple[int, Cut]] = []
     began = 0.0

@@ -1,4 +1,4 @@
-"""A command job, or a script, as a training to be rehearsed."""
+"""A command job, or a script, as a training job to rehearse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.training.model import Training
 
 STEPS_VARIABLE = "MLCTL_REHEARSAL_STEPS"
-# How scripts call the number of their steps; the first that one has is meant.
+# Names of a script's option for the number of steps; its first match counts.
 _STEPS = """
     steps max_steps num_steps n_steps total_steps train_steps training_steps num_train_steps
     max_train_steps num_training_steps num_iterations iterations max_iterations max_iters max_iter
@@ -27,32 +27,32 @@ _STEPS = """
 
 
 def from_script(script: Path) -> Training:
-    """A training script by itself, started by `python`."""
+    """Return a training script alone, started by `python`."""
     return Training(f"python {shlex.quote(script.name)}", script.parent)
 
 
 def from_job(
     job: Resource, local_input: Path | None = None, node_count: int | None = None
 ) -> Training:
-    """A command job; inputs are literals, or files beside the YAML, or the one that is `given`.
+    """Read a command job; inputs are literals, files beside the YAML, or `local_input`.
 
-    `asked` is the number of nodes, in place of the job's own.
+    `node_count` replaces the job's own number of nodes.
 
     Raises:
-        RehearsalError: its code or an input is not here, or it cannot be on so many nodes.
+        RehearsalError: its code or an input is missing, or it cannot run on so many nodes.
     """
     folder = job.document.folder
     code = job.text("code")
     if code is None or not files.is_folder(folder / code):
-        raise RehearsalError(f"`{job.document.source.name}` names no folder of code that is here")
+        raise RehearsalError(f"`{job.document.source.name}` names no local folder of code")
     outputs = job.get("outputs")
     distribution = str(job.get("distribution", "type") or "").casefold()
     distributed = distribution == "pytorch"
     nodes = node_count or job.number("resources", "instance_count") or 1
     if distribution and not distributed and nodes > 1:
         raise RehearsalError(
-            f"`distribution: {distribution}` is not rehearsed on {nodes} nodes, only `pytorch` is;"
-            " --nodes 1 rehearses the command on one"
+            f"`distribution: {distribution}` cannot be rehearsed on {nodes} nodes, only"
+            " `pytorch` can; --nodes 1 rehearses the command on one"
         )
     return Training(
         command=_with_inputs(str(job.get("command")), job, local_input),
@@ -84,14 +84,16 @@ def _input(name: str, value: Data, job: Resource, local_input: Path | None) -> s
     if not isinstance(value, dict):
         return str(text)
     if local_input is None:
-        raise RehearsalError(f"the input `{name}` is not here: `{text}`; --input says what is")
+        raise RehearsalError(
+            f"the input `{name}` is not a local file: `{text}`; name one with --input"
+        )
     if not (files.is_file(local_input) or files.is_folder(local_input)):
         raise RehearsalError(f"there is no input `{local_input}`")
     return shlex.quote(str(files.real(local_input)))
 
 
 def with_nodes(training: Training, nodes: int | None) -> Training:
-    """The training on so many nodes.
+    """Return the job on so many nodes.
 
     Raises:
         RehearsalError: it is not distributed, and runs on one.
@@ -100,18 +102,19 @@ def with_nodes(training: Training, nodes: int | None) -> Training:
         return training
     if not training.distributed:
         raise RehearsalError(
-            "a training runs on one node: only a job with `distribution: {type: pytorch}` has more"
+            "a training job runs on one node: only a job with `distribution: {type: pytorch}` "
+            "has more"
         )
     return replace(training, nodes=nodes)
 
 
 def with_steps(training: Training, steps: int) -> Training:
-    """The training with so many steps: by the argument of its command that says how many.
+    """Set the number of steps by the argument of the command that has it.
 
-    It finds them in MLCTL_REHEARSAL_STEPS, too.
+    Code can also read it from MLCTL_REHEARSAL_STEPS.
 
     Raises:
-        RehearsalError: neither the command nor the code says how many steps there are.
+        RehearsalError: neither the command nor the code has a number of steps.
     """
     announced = replace(training, variables={**training.variables, STEPS_VARIABLE: str(steps)})
     for name in _STEPS.split():
@@ -129,13 +132,13 @@ def with_steps(training: Training, steps: int) -> Training:
     if any(STEPS_VARIABLE.encode() in text for text in texts):
         return announced
     raise RehearsalError(
-        "nothing says how many steps the training makes: give its script an argument `--steps`,"
+        "the number of steps cannot be set: give the script an argument `--steps`,"
         f" `--max-steps` or `--epochs`, or let it read {STEPS_VARIABLE}"
     )
 
 
 def _flags(training: Training) -> Iterator[str]:
-    """The long flags that the script of a command declares, if it is the command's last word."""
+    """Return the long flags that the command's script declares, if it is the last word."""
     name = shlex.split(training.command, posix=True)[-1] if training.command.strip() else ""
     script = training.code / name
     if not name.endswith(".py") or not files.is_file(script):

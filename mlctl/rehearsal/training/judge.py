@@ -1,4 +1,4 @@
-"""What a run of a training with losses shows, beside the calm one."""
+"""Compare a run with losses of a training job with the calm one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.training.cuts import checkpoints
 from mlctl.rehearsal.training.model import Life, Saved, Trained
 
-_WHOLE = 0.95  # of the calm run's lines; who executes so many has started over
+_WHOLE = 0.95  # of the calm run's lines; a run that executes so many has started over
 _TWICE = 2.0
-_WRITING_S = 60.0  # a checkpoint's, for Young's interval
+_WRITING_S = 60.0  # a checkpoint's duration, for Young's interval
 
 
 @dataclass(frozen=True)
 class CalmTraining:
-    """Two runs without a loss. `equal` says whether a file of two runs is the same."""
+    """Two runs without a loss. `equal` compares a file of two runs."""
 
     first: Trained
     again: Trained
@@ -30,12 +30,12 @@ class CalmTraining:
 
     @cached_property
     def stable(self) -> list[str]:
-        """The files that two runs of the same leave alike, logs apart."""
+        """Return the files that are the same in two equal runs, without logs."""
         return [name for name in self.results if self.equal(self.first, self.again, name)]
 
     @property
     def results(self) -> list[str]:
-        """The files that are no logs."""
+        """Return the files that are not logs."""
         appended = {
             write.path for write in self.first.lives[0].saved if write.operation == "append"
         }
@@ -45,9 +45,9 @@ class CalmTraining:
 
 
 def rare_checkpoints(life: Life, length: float | None, rate: float) -> Iterator[Evidence]:
-    """Checkpoints so far apart that losses at `rate` (per hour) double the time.
+    """Find checkpoints so far apart that losses at `rate` (per hour) double the time.
 
-    `length` are the seconds that the training takes; None: as long as by its own clock.
+    `length` is the job's duration in seconds; None: by its own clock.
     """
     saved = checkpoints(life)
     if length is None:
@@ -60,7 +60,7 @@ def rare_checkpoints(life: Life, length: float | None, rate: float) -> Iterator[
     if longer < _TWICE:
         return
     why = (
-        f"{longest / 3600:.1f} h pass without a checkpoint: at {rate:.3g} losses an hour that takes"
+        f"{longest / 3600:.1f} h pass without a checkpoint: at {rate:.3g} losses an hour it takes"
         f" {_times(longer)} as long; Young's interval is {_minutes(rate)} for a checkpoint of one"
         " minute"
     )
@@ -68,13 +68,13 @@ def rare_checkpoints(life: Life, length: float | None, rate: float) -> Iterator[
 
 
 def slowdown(stretch: float, rate: float) -> float:
-    """How many times as long a stretch of seconds takes that starts over with each loss."""
+    """Return the factor by which restarts after each loss lengthen a stretch of seconds."""
     expected = rate * stretch / 3600
     return 1.0 if expected <= 0 else expm1(min(expected, 600.0)) / expected
 
 
 def young_interval(rate: float) -> float:
-    """Young's interval in seconds, at so many losses an hour."""
+    """Return Young's interval in seconds for so many losses an hour."""
     return sqrt(2 * _WRITING_S * 3600 / rate) if rate > 0 else inf
 
 
@@ -87,10 +87,10 @@ def _minutes(rate: float) -> str:
 
 
 def writes_outside(life: Life) -> Iterator[Evidence]:
-    """Files that are written neither on the node nor to what is kept."""
+    """Find files that are written neither on the node nor to a kept folder."""
     for write in life.outside:
         why = (
-            f"this writes to `{write.path}`, not to `outputs`, and on no scratch folder of the node"
+            f"this writes to `{write.path}`, not to `outputs`, nor to a scratch folder of the node"
         )
         yield Evidence(rules.OUTSIDE, why, write.place)
 
@@ -98,12 +98,12 @@ def writes_outside(life: Life) -> Iterator[Evidence]:
 def judge(
     run: Trained, calm: CalmTraining, number: int, *, halves: bool, settled: frozenset[str]
 ) -> Iterator[Evidence]:
-    """What a run shows that lost nodes, first by the kill `number`, which `halves` a file or not.
+    """Yield what a run with losses shows, first of kill `number`, which `halves` a file or not.
 
-    `settled` are the codes of what was shown already.
+    `settled` are codes that were shown already.
     """
     for name, place in (entry for life in run.lives for entry in life.read):
-        why = f"`{name}`, left by an earlier run, is read: on another node it does not exist"
+        why = f"`{name}`, which an earlier life has left, is read: on another node it is missing"
         yield Evidence(rules.STATE_ELSEWHERE, why, place, number)
         return
     if len(run.lives) == 1:
@@ -123,7 +123,7 @@ def judge(
 
 
 def _cut_short(life: Life, calm: Trained) -> bool:
-    """Whether a life has ended between the opening of a file and its last line."""
+    """Whether a life has ended between opening a file and its last line."""
     if not life.saved or life.saved[-1].operation != "write":
         return False
     whole = calm.files.get(life.saved[-1].path)
@@ -131,9 +131,9 @@ def _cut_short(life: Life, calm: Trained) -> bool:
 
 
 def starts_over(calm: Trained, life: Life) -> bool:
-    """Whether a life does all that one without a loss does.
+    """Whether a life repeats everything that one without a loss does.
 
-    It executes as many lines, changes as many files, and logs the first of all steps.
+    It executes as many lines, changes as many files, and logs the first steps.
     """
     whole = calm.lives[0]
     if life.events < whole.events * _WHOLE or len(life.changes) < len(whole.changes):
@@ -144,7 +144,7 @@ def starts_over(calm: Trained, life: Life) -> bool:
 
 @dataclass(frozen=True)
 class _Restart:
-    """The last life of a run, after that whose node was lost; `halves` says in mid-write or not."""
+    """The last life of a run, after a lost one; `halves` says whether it was lost in mid-write."""
 
     run: Trained
     calm: CalmTraining
@@ -153,28 +153,28 @@ class _Restart:
 
     @property
     def previous(self) -> Life:
-        """The life that was lost."""
+        """Return the life that was lost."""
         return self.run.lives[-2]
 
     @property
     def last(self) -> Life:
-        """The life that came after it."""
+        """Return the life that came after it."""
         return self.run.lives[-1]
 
     @property
     def after_kill(self) -> str:
-        """When it was, in words."""
+        """Say when the loss was."""
         place, file = self.previous.stopped_at, self.previous.cut
         line = f" at {place.file}:{place.line}" if place else ""
         name = f" while `{file.rpartition('/')[2]}` is written" if file else ""
         return f"after the node was lost{name}{line}"
 
     def evidence(self, rule: Rule, why: str, place: CodeLine | None) -> Evidence:
-        """That a rule is broken by this kill."""
+        """Build the finding that this kill breaks a rule."""
         return Evidence(rule, why, place, self.number)
 
     def failure(self, settled: frozenset[str]) -> Evidence:
-        """It does not start again: of half a file, or of what a former life has left."""
+        """Check whether it fails to restart: on half a file, or on leftovers of an earlier life."""
         log, saved = self.last.log, _first_line(self.previous.saved)
         error = log.rstrip().rpartition("\n")[2]
         why = f"the training fails {self.after_kill}: {error}"
@@ -184,7 +184,7 @@ class _Restart:
         return self.evidence(rules.RESTART_FAILS, why, _last_line(log) or saved)
 
     def lost_progress(self) -> Evidence | None:
-        """It starts over although a checkpoint is there, or since that went with the node."""
+        """Check whether it starts over although a checkpoint exists, or was lost with the node."""
         if not starts_over(self.calm.first, self.last):
             return None
         whole, previous = self.calm.first.lives[0], self.previous
@@ -205,38 +205,41 @@ class _Restart:
         for write in () if lines else previous.writes:
             if write.change is None and write.place in of_node:
                 name = write.path.partition("/")[2]
-                why = f"`{name}` goes with the node, and the training starts over {self.after_kill}"
+                why = (
+                    f"`{name}` is lost with the node, and the training starts over "
+                    f"{self.after_kill}"
+                )
                 return self.evidence(rules.STATE_ELSEWHERE, why, write.place)
         return None
 
     def metrics(self) -> Iterator[Evidence]:
-        """Steps of metrics that are there twice, or missing."""
+        """Find steps of metrics that are duplicated or missing."""
         calm = self.calm.first
         if calm.metrics != self.calm.again.metrics:
             return
         twice, missing = self.run.metrics - calm.metrics, calm.metrics - self.run.metrics
         if twice or missing:
-            steps = f"{twice.total()} steps are there twice"
+            steps = f"{twice.total()} steps are duplicated"
             difference = steps if twice else f"{missing.total()} are missing"
             logs = [write for write in calm.lives[0].saved if _is_metric_log(write, calm)]
             why = f"of the metrics {difference} {self.after_kill}"
             yield self.evidence(rules.METRIC_STEPS, why, _first_line(logs))
 
     def files(self) -> Iterator[Evidence]:
-        """The first file in the end that is another one than without a loss."""
+        """Find the first final file that differs from the run without a loss."""
         whole, previous = self.calm.first.lives[0], self.previous
         for name in self.calm.stable:
             if not self.calm.equal(self.calm.first, self.run, name):
                 rule = rules.HALF_CHECKPOINT if self.halves else rules.OTHER_MODEL
                 place = previous.stopped_at if self.halves else _first_line(checkpoints(whole))
                 place = place or _first_line([*previous.saved, *whole.writes])
-                why = f"`{name}` is not as in the calm run {self.after_kill}"
+                why = f"`{name}` differs from the calm run {self.after_kill}"
                 yield self.evidence(rule, why, place)
                 return
 
 
 def _last_line(log: str) -> CodeLine | None:
-    """The last line of the user's code in a traceback."""
+    """Return the last line of the user's code in a traceback."""
     matches = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
     return CodeLine(matches[-1][0], int(matches[-1][1])) if matches else None
 
@@ -247,7 +250,7 @@ def _is_metric_log(write: Saved, calm: Trained) -> bool:
 
 
 def _first_line(writes: list[Saved]) -> CodeLine | None:
-    """The line of the first write that has one; of a rename's file, where it was written."""
+    """Return the line of the first write that has one; for a rename, where the file was written."""
     return next(
         (write.place for write in writes if write.place and write.operation != "move"), None
     )

@@ -1,18 +1,20 @@
-"""The lives of a training: its command on its nodes, killed, and on others with its outputs.
+"""The lives of a training job: its command runs, is killed, and runs again with its outputs.
 
-`outputs`, `logs` and the job's own outputs are kept over a loss; all else is not. The metrics that
-MLflow has got are kept, too, for its server is elsewhere.
+`outputs`, `logs` and the job's own outputs survive a loss; all else is lost. Metrics logged to
+MLflow survive too, because its server is elsewhere.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import select
 import shutil
 import subprocess
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,9 @@ from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.process import Interpreter, Silence, TooLate
-from mlctl.rehearsal.training.metrics import read_metrics
-from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained, Training
+from mlctl.rehearsal.training.model import Cut, Life, Metrics, Saved, Trained, Training
 from mlctl.rehearsal.training.node import KEPT, TrainingNode
-from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run
+from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run, metric_values
 
 _CHUNK = 1 << 16
 _RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
@@ -35,7 +36,7 @@ _COMMAND = Path(__file__).parents[1] / "worker" / "command.py"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How a run is started; `outside` are files that another run has left where none is kept."""
+    """How a run is started; `outside` are files that another run has left outside kept folders."""
 
     interpreter: Interpreter
     environment: Mapping[str, str]
@@ -46,35 +47,37 @@ class Conditions:
 def train(
     training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
 ) -> Trained:
-    """Run the command; after each cut once more, on new nodes with the same outputs.
+    """Run the command, and again after each cut, on new nodes with the same outputs.
 
     Raises:
         TooLate: the time is over.
     """
-    kept = folder / "kept"
+    kept_folder = folder / "kept"
     for name in (*KEPT, *(f"named/{output}" for output in training.outputs)):
-        (kept / name).mkdir(parents=True)
-    begin_run(kept / "mlruns", _RUN)
+        (kept_folder / name).mkdir(parents=True)
+    begin_run(kept_folder / "mlruns", _RUN)
     lives: list[Life] = []
-    metrics, names = read_metrics(kept)
+    metrics, names = read_metrics(kept_folder)
     for number, cut in enumerate((*cuts, Cut()), 1):
         nodes = [
-            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
+            TrainingNode(training, folder / "nodes" / f"{rank + 1}-{number}", kept_folder, rank)
             for rank in range(training.ranks)
         ]
         life = _Life(nodes, conditions, cut, _RUN).run_to_end()
-        earlier_metrics, (metrics, names) = metrics, read_metrics(kept)
+        earlier_metrics, (metrics, names) = metrics, read_metrics(kept_folder)
         life.metrics = metrics - earlier_metrics
-        last = kept / life.saved[-1].path if life.saved else kept
+        last = kept_folder / life.saved[-1].path if life.saved else kept_folder
         life.last_size = last.stat().st_size if last.is_file() else 0
         lives.append(life)
         shutil.rmtree(folder / "nodes", ignore_errors=True)
         if not life.lost:
-            break  # also one that ended before its cut
+            break  # also if it ended before its cut
     files = {
-        name: content for name, content in snapshot(kept).items() if not name.startswith("mlruns/")
+        name: content
+        for name, content in snapshot(kept_folder).items()
+        if not name.startswith("mlruns/")
     }
-    return Trained(kept, lives, files, metrics, names)
+    return Trained(kept_folder, lives, files, metrics, names)
 
 
 class _Life:
@@ -87,13 +90,13 @@ class _Life:
         self.life = Life()
         self.start: float | None = None
         self.cut_process: int | None = None
-        self.cut_end: int | None = None  # a descriptor that tells when that process is gone
+        self.cut_end: int | None = None  # a descriptor that tells when that process has ended
         self.programs: set[int] = set()
         self.ended: set[int] = set()
         self.silence = Silence(conditions.interpreter.note)
 
     def run_to_end(self) -> Life:
-        """To its cut or its end.
+        """Run to the cut or the end.
 
         Raises:
             TooLate: the time is over.
@@ -139,7 +142,7 @@ class _Life:
             )
 
     def _process(self, node: TrainingNode, report: int) -> dict[str, Any]:
-        """The message about one process to the program that starts the command."""
+        """Describe one process to the program that starts the command."""
         cut = self.cut if node.rank == self.cut.rank else Cut()
         order = {
             "report": report,
@@ -166,7 +169,7 @@ class _Life:
         }
 
     def _listen(self, process: subprocess.Popen[bytes], report: int) -> None:
-        """Read what the processes send, until one of them is lost or all have ended."""
+        """Read the processes' messages until one of them is lost or all have ended."""
         buffer = b""
         ends = self.conditions.interpreter.ends
         while not self.life.lost:
@@ -191,7 +194,7 @@ class _Life:
                 self._note(json.loads(line))
 
     def _cut_ends(self) -> None:
-        """The process whose file was cut is gone: the system has killed it, or it needed less."""
+        """End the life if the process with the cut file was killed; else it needed less."""
         if self.cut_process is not None:
             self.life.lost = self.cut_process not in self.ended
             self.cut_process = None
@@ -206,9 +209,9 @@ class _Life:
             life.events = max(life.events, self.cut.line or 0)
         elif "cut" in message:
             life.cut, life.stopped_at = message["cut"], CodeLine.from_message(message["place"])
-            self._cut_ends()  # that of a former process of the command
+            self._cut_ends()  # from a former process of the command
             self.cut_process = message["pid"]
-            with suppress(ProcessLookupError, AttributeError):  # gone already; no Linux
+            with suppress(ProcessLookupError, AttributeError):  # gone already, or not Linux
                 self.cut_end = os.pidfd_open(message["pid"])
         elif "up" in message:
             self.programs.add(message["up"])
@@ -244,3 +247,58 @@ class _Life:
             source=node.name_of(message["source"]) if message["source"] else None,
             rank=node.rank,
         )
+
+
+_STEPS = ("step", "epoch", "global_step", "iteration")
+_LOGS = (".jsonl", ".ndjson", ".csv", ".tsv")
+
+
+def read_metrics(folder: Path) -> tuple[Metrics, frozenset[str]]:
+    """Count how often each step of each metric was logged; name the files in `outputs` with it."""
+    metrics: Metrics = Counter()
+    for file in sorted((folder / "mlruns").glob("*/*/metrics/**/*")):
+        if file.is_file():
+            metrics.update((file.name, value.step) for value in metric_values(file.name, file))
+    names = set()
+    for file in sorted(path for path in (folder / "outputs").rglob("*") if path.suffix in _LOGS):
+        steps = list(_read_steps(file))
+        if steps:
+            metrics.update((file.name, step) for step in steps)
+            names.add(file.relative_to(folder).as_posix())
+    return metrics, frozenset(names)
+
+
+def _read_steps(file: Path) -> Iterator[int]:
+    """Return the steps of a table with such a column, or of JSON lines."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    entries: Iterator[Any] = _rows(lines, file.suffix) if "sv" in file.suffix else _objects(lines)
+    for entry in entries:
+        step = _step(entry)
+        if step is not None:
+            yield step
+
+
+def _rows(lines: list[str], suffix: str) -> Iterator[dict[Any, Any]]:
+    with suppress(csv.Error):
+        yield from csv.DictReader(lines, delimiter="\t" if suffix == ".tsv" else ",")
+
+
+def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # half a line, too
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                yield entry
+
+
+def _step(entry: dict[Any, Any]) -> int | None:
+    """Return the step of an entry, under the first known name."""
+    for key in _STEPS:
+        value = entry.get(key)
+        with suppress(TypeError, ValueError):
+            if not isinstance(value, bool):
+                return int(value)  # type: ignore[arg-type]
+    return None

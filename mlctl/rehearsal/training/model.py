@@ -1,4 +1,4 @@
-"""What is rehearsed of a training, and what came of it; plain values."""
+"""A training job and the outcome of its rehearsal, as plain values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import Content
 
 CHANGED = ("write", "append", "move")  # how files get their content
-Metrics = Counter[tuple[str, int]]  # name and step, as often as they were logged
+Metrics = Counter[tuple[str, int]]  # name and step, with their number of occurrences
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
     """A command and its code. `command` may name `${{outputs.NAME}}`.
 
-    A distributed job has `processes` on each of its `nodes`, which find each other as those of
-    PyTorch do.
+    A distributed job has `processes` on each of its `nodes`, which find each other as PyTorch's do.
     """
 
     command: str
@@ -32,15 +31,15 @@ class Training:
 
     @property
     def ranks(self) -> int:
-        """The processes on all nodes."""
+        """Return the number of processes on all nodes."""
         return self.nodes * self.processes
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a life ends: at a line event, or at the `change`-th change of what is kept.
+    """Where a life ends: at a line event, or at the `change`-th change of kept files.
 
-    With `size` the file that is changed gets so many bytes; without, the change is not begun.
+    With `size`, the changed file gets so many bytes; without, the change does not begin.
     """
 
     line: int | None = None
@@ -58,8 +57,8 @@ class Cut:
 class Saved:
     """A write: what, how, where in the code, after how many line events and seconds.
 
-    `source` is the former name of what is moved. `change` counts what its process changes of what
-    outlives the node; None: it goes with the node.
+    `source` is the former name of a moved file. `change` counts its process's changes of kept
+    files; None: it is lost with the node.
     """
 
     path: str
@@ -74,9 +73,9 @@ class Saved:
 
 @dataclass
 class Life:
-    """One life of the command on its nodes. `events` and `seconds` are those of rank 0.
+    """A life of the command on its nodes. `events` and `seconds` are those of rank 0.
 
-    `lost` says whether it was ended, `stopped_at` which line and `cut` in which file.
+    `lost` says whether it was ended, `stopped_at` at which line and `cut` in which file.
     """
 
     code: int = 0
@@ -90,16 +89,16 @@ class Life:
     read: list[tuple[str, CodeLine | None]] = field(default_factory=list)  # of an earlier life
     metrics: Metrics = field(default_factory=Counter)
     log: str = ""
-    last_size: int = 0  # of the file that was given content last, when the life ended
+    last_size: int = 0  # of the file that was written last when the life ended
 
     @property
     def changes(self) -> list[Saved]:
-        """The writes to what is kept, in their order."""
+        """Return the writes to kept files, in order."""
         return [write for write in self.writes if write.change is not None]
 
     @property
     def outside(self) -> list[Saved]:
-        """The writes neither to what is kept nor to the node."""
+        """Return the writes neither to kept files nor to the node."""
         return [
             write
             for write in self.writes
@@ -108,13 +107,13 @@ class Life:
 
     @property
     def saved(self) -> list[Saved]:
-        """The changes that give a file its content."""
+        """Return the changes that give a file its content."""
         return [write for write in self.changes if write.operation in CHANGED]
 
 
 @dataclass
 class Trained:
-    """A run: its lives, and what is in its kept folder in the end."""
+    """A run: its lives, and the final content of its kept folder."""
 
     folder: Path
     lives: list[Life]

@@ -1,4 +1,4 @@
-"""A node of a training: its folder, and the environment of the command on it."""
+"""A node of a training job: its folder, and the environment of the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ watch()
 
 @dataclass(frozen=True, slots=True)
 class TrainingNode:
-    """A process of a training, with a folder that goes with it, and one that is kept."""
+    """A process of a training job, with a folder that is lost with it, and one that is kept."""
 
     training: Training
     folder: Path
@@ -36,12 +36,12 @@ class TrainingNode:
 
     @property
     def code(self) -> Path:
-        """The working folder of the command."""
+        """Return the working folder of the command."""
         return self.folder / "code"
 
     @property
     def command(self) -> str:
-        """The command, with the places of the job's own outputs."""
+        """Return the command, with the paths of the job's own outputs."""
         command = self.training.command
         for name in self.training.outputs:
             command = command.replace(
@@ -50,7 +50,7 @@ class TrainingNode:
         return command
 
     def lay_out(self, python: str) -> None:
-        """The code with links to what is kept, programs named `python`, room for the rest."""
+        """Create the code with links to kept folders, programs named `python`, and the rest."""
         folders.copy_code(self.code, self.training.code, self.kept_folder.parents[2])
         for name in KEPT:
             shutil.rmtree(self.code / name, ignore_errors=True)
@@ -64,7 +64,7 @@ class TrainingNode:
             program.chmod(0o755)
 
     def variables(self, python: str, environment: Mapping[str, str], run: str) -> dict[str, str]:
-        """The environment: the user's, the job's, and what the service adds."""
+        """Return the environment: the user's, the job's, and what the service adds."""
         python_path = environment.get("PYTHONPATH")
         programs = [str(self.folder / "bin"), str(Path(python).parent)]
         return {
@@ -81,7 +81,7 @@ class TrainingNode:
         }
 
     def _peers(self) -> dict[str, str]:
-        """What a process of a distributed job has to know of the others."""
+        """Return what a process of a distributed job must know of the others."""
         if not self.training.distributed:
             return {}
         node, local = divmod(self.rank, self.training.processes)
@@ -96,11 +96,11 @@ class TrainingNode:
         }
 
     def kept_paths(self) -> list[str]:
-        """The paths by which the command may name what is kept."""
+        """Return the paths by which the command may name kept files."""
         return [str(self.kept_folder), *(str(self.code / name) for name in KEPT)]
 
     def name_of(self, path: str) -> str:
-        """A path by its name below what is kept, or below the node."""
+        """Return the name of a path below the kept folder, or below the node."""
         full = Path(path)
         for name in KEPT:
             if full.is_relative_to(self.code / name):
@@ -113,10 +113,10 @@ class TrainingNode:
 
     @property
     def log_file(self) -> Path:
-        """Where the command writes its output."""
+        """Return where the command writes its output."""
         return self.folder / "log.txt"
 
     def log(self) -> str:
-        """What the command has written to its output."""
+        """Read the command's output."""
         exists = self.log_file.is_file()
         return self.log_file.read_bytes().decode(errors="replace") if exists else ""

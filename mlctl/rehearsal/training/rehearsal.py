@@ -1,4 +1,4 @@
-"""A rehearsal of a training: calm runs, runs with losses, and what they show."""
+"""A rehearsal of a training job: calm runs, runs with losses, and what they show."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from mlctl.rehearsal.training.model import Cut, Trained, Training
 from mlctl.simulator.engine.processes import Poisson, PreemptionProcess, Shock, eviction_rate
 from mlctl.simulator.engine.rng import uniform
 
-RATE = eviction_rate(0.075)  # losses per hour, in the middle of Azure's band of 5 to 10 %
+RATE = eviction_rate(0.075)  # losses per hour, in the middle of Azure's range of 5 to 10 %
 _HASH_SEEDS = 2**32
 _WEIGHTS = Path(__file__).parents[1] / "worker" / "weights.py"
 _WEIGHTS_TIMEOUT = 60.0  # seconds for two files
 _TOLERANCE = 1e-6
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
-_SLEPT = 0.5  # of its time; who sleeps as much has a clock that says the same on each machine
+_SLEPT = 0.5  # of its time; if it sleeps so much, its clock is the same on each machine
 
 
 def rate_of(weather: Sequence[PreemptionProcess]) -> float:
-    """The losses of a node in an hour, as far as a weather says; else in the middle of the band."""
+    """Return a node's losses per hour by the weather, else the middle of Azure's range."""
     rates = [
         process.rate * (process.fraction if isinstance(process, Shock) else 1)
         for process in weather
@@ -56,7 +56,7 @@ class TrainingFails(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What is done to a training: see `KillSchedule`. `rate` is per hour.
+    """How to rehearse a training job: see `KillSchedule`. `rate` is per hour.
 
     `seconds` is how long it takes; None: as long as it sleeps.
     """
@@ -69,7 +69,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True, slots=True)
 class TrainingRehearsal:
-    """What was done and seen; `runs` are those with losses, by the number of their first kill."""
+    """The result of a rehearsal; `runs` are those with losses, by number of their first kill."""
 
     training: Training
     plan: TrainingPlan
@@ -77,11 +77,11 @@ class TrainingRehearsal:
     runs: tuple[tuple[int, tuple[Cut, ...], Trained], ...]
     evidence: tuple[Evidence, ...]
     unlike: tuple[str, ...]  # files that differ without any loss
-    stopped: BaseException | None = None  # what ended it before its last kill
+    stopped: BaseException | None = None  # why it ended before its last kill
 
     @property
     def most_lives(self) -> bool:
-        """Whether a weather would have taken more nodes than is rehearsed."""
+        """Whether a weather would have taken more nodes than are rehearsed."""
         return any(len(run.lives) > cuts.MOST_LIVES for _, _, run in self.runs)
 
     @property
@@ -92,14 +92,14 @@ class TrainingRehearsal:
 
 
 class _Rehearsal:
-    """The runs of one training, in folders of the stage."""
+    """The runs of one training job, in folders of the stage."""
 
     def __init__(self, training: Training, stage: Stage, plan: TrainingPlan) -> None:
         self.training, self.stage, self.plan = training, stage, plan
         self.outside: set[str] = set()
 
     def run(self, name: str, lost: Sequence[Cut] = (), hashes: str = "calm") -> Trained:
-        """One run; the files that it has left stay until they were compared."""
+        """Run once; the files stay until they have been compared."""
         losses = self.plan.schedule
         self.stage.progress(name, 2 + (1 if losses.weather or losses.only else losses.kills))
         seed = int(uniform(f"rehearsal/{losses.seed}/training/{hashes}") * _HASH_SEEDS)
@@ -117,7 +117,7 @@ class _Rehearsal:
             shutil.rmtree(trained.folder.parent, ignore_errors=True)
 
     def same(self, first: Trained, second: Trained, name: str) -> bool:
-        """Whether two runs have left the same file, but for the last digits of numbers."""
+        """Whether two runs have left the same file, apart from the last digits of numbers."""
         if name not in first.files or name not in second.files:
             return False
         if equal_contents(first.files[name], second.files[name]):
@@ -132,7 +132,7 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     """Train without a loss, then with the losses of the plan, and compare.
 
     Raises:
-        RehearsalError: it is not known how long the training takes, and a weather has to know.
+        RehearsalError: a weather needs the job's duration, which is unknown.
         TrainingFails: the command fails without a loss.
         TooLate: the time is over before the first kill.
     """
@@ -151,8 +151,8 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
             run = rehearsal.run(name, lost)
             runs.append((number, lost, run))
             settled = frozenset(item.rule.code for item in evidence)
-            shown = judge(run, calm, number, halves=lost[0].halves, settled=settled)
-            evidence += (_at_its_loop(item, training.code) for item in shown)
+            observed = judge(run, calm, number, halves=lost[0].halves, settled=settled)
+            evidence += (_at_its_loop(item, training.code) for item in observed)
             rehearsal.drop(run)
     except (KeyboardInterrupt, TooLate) as error:
         stopped = error
@@ -165,7 +165,7 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
 
 
 def _at_its_loop(item: Evidence, code: Path) -> Evidence:
-    """What starts over is the loop, and not the write of the checkpoint that it does not read."""
+    """Move a finding about starting over from the checkpoint's write to the loop."""
     if item.rule is not rules.FROM_ZERO or item.place is None:
         return item
     return replace(item, place=item.place.loop_around(code))
@@ -174,7 +174,7 @@ def _at_its_loop(item: Evidence, code: Path) -> Evidence:
 def _losses(
     plan: TrainingPlan, calm: Trained, nodes: int
 ) -> Iterator[tuple[str, int, tuple[Cut, ...]]]:
-    """The runs with losses: a name, the number of the first loss, all of them."""
+    """Return the runs with losses: a name, the number of the first loss, all of them."""
     schedule = plan.schedule
     if not schedule.weather:
         for number, cut in cuts.by_number(
@@ -192,14 +192,12 @@ def _losses(
 
 
 def _seconds(plan: TrainingPlan, calm: Trained) -> float:
-    """How long the training takes, in virtual seconds."""
+    """Return how long the job takes, in virtual seconds."""
     life = calm.lives[0]
     if plan.seconds is not None:
         return plan.seconds
     if life.slept < _SLEPT * life.seconds:
-        raise RehearsalError(
-            "how long the training takes is not known, and a weather needs it: say --steps N"
-        )
+        raise RehearsalError("a weather needs to know how long the training takes: give --steps N")
     return life.slept
 
 
@@ -228,7 +226,7 @@ def equal_weights(
 ) -> bool:
     """Whether two files hold the same weights by a tolerance, as the user's Python reads them.
 
-    Files that it cannot read are not the same.
+    Unreadable files are not the same.
     """
     with suppress(OSError, subprocess.TimeoutExpired, ValueError):
         arguments = [str(first), str(second)]

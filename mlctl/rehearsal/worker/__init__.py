@@ -1,4 +1,4 @@
-"""The program of a worker: imports a scoring script as the service does, and obeys orders.
+"""The worker program: imports a scoring script as the service does, and obeys orders.
 
-It is run by the user's interpreter (Python 3.8 or newer), with the standard library alone.
+The user's interpreter runs it (Python 3.8 or newer), with only the standard library.
 """

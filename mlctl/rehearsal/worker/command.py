@@ -1,4 +1,4 @@
-"""Start the command of a job, once for each process that it has: `command.py FILE`.
+"""Start the command of a job, once for each of its processes: `command.py FILE`.
 
 FILE has, as JSON, the `words` of the command, `memory`, `alone`, `parent`, and for each process its
 `folder`, `variables` and `log`.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def become(process: dict[str, Any], words: list[str]) -> NoReturn:
-    """This process is the command from here on."""
+    """Replace this process by the command."""
     os.chdir(process["folder"])
     log = os.open(process["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for number in (1, 2):
@@ -29,7 +29,7 @@ def become(process: dict[str, Any], words: list[str]) -> NoReturn:
 
 
 def main() -> None:
-    """The end of the command is that of this process; of several the first that fails."""
+    """Exit like the command; if there are several, like the first that fails."""
     with open(sys.argv[1], encoding="utf-8") as file:
         order = json.load(file)
     node.go_on_in_child(order["parent"])

@@ -1,6 +1,6 @@
-"""What a process of a rehearsal asks of the system for itself: bounds, an end, a loopback.
+"""What a process of a rehearsal asks of the system: limits, an end, a loopback.
 
-On Linux alone it has an end with all that it has begun; elsewhere with its group.
+Only on Linux does it end with all its descendants; elsewhere with its group.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_AGAIN_S = 5.0  # for how long what goes on forking is hunted
+_AGAIN_S = 5.0  # how long processes that keep forking are hunted
 _ZOMBIE = b"Z"
-_MOST_DESCRIPTORS = 1024  # that a worker is started with; the bound of the system may be a billion
+_MOST_DESCRIPTORS = 1024  # at the start of a worker; the system's limit may be a billion
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-# By this signal a program is asked where it is; nobody else uses it.
+# This signal asks a program where it is; nobody else uses it.
 ASK_LINE = signal.SIGRTMAX - 3 if hasattr(signal, "SIGRTMAX") else None
 
 
 def adopt_orphans(adopt: bool = True) -> None:  # noqa: FBT001, FBT002 - Python 3.8
-    """Ask Linux to make this process the parent of all below it whose own parent is gone."""
+    """Ask Linux to make this process the parent of orphans below it."""
     try:
         import ctypes
 
@@ -34,13 +34,13 @@ def adopt_orphans(adopt: bool = True) -> None:  # noqa: FBT001, FBT002 - Python 
 
 
 def die_with_parent(parent: int) -> None:
-    """Ask Linux to end this process when its parent is gone; at once where it is already."""
-    _at_end_of_parent(signal.SIGKILL)
+    """Ask Linux to end this process with its parent; end now if the parent has ended."""
+    _end_with_parent(signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
 
 
-def _at_end_of_parent(signal_number: int) -> None:
+def _end_with_parent(signal_number: int) -> None:
     try:
         import ctypes
 
@@ -50,10 +50,10 @@ def _at_end_of_parent(signal_number: int) -> None:
 
 
 def go_on_in_child(parent: int) -> None:
-    """Go on in a child; this process stays, ends as the child does, and before that with `parent`.
+    """Continue in a child; this process exits as the child does, and earlier with `parent`.
 
-    It is the parent of all below whose own parent is gone, so that nothing escapes it: not even
-    when mlctl is killed does a daemon stay that has left its session and emptied its environment.
+    It is the parent of all orphans below, so that nothing escapes: even if mlctl is killed, no
+    daemon survives that has left its session and emptied its environment.
     """
     guard = os.getpid()
     adopt_orphans()
@@ -65,12 +65,12 @@ def go_on_in_child(parent: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: _end(guard))
     if ASK_LINE is not None:
         signal.signal(ASK_LINE, lambda *_: os.kill(child, ASK_LINE))
-    _at_end_of_parent(signal.SIGTERM)
+    _end_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         _end(guard)
     os.closerange(3, _MOST_DESCRIPTORS)  # the pipes are the child's
     status = next(status for pid, status in iter(os.wait, None) if pid == child)
-    kill_all(guard)  # the child may have ended since mlctl is gone, before this process is told
+    kill_all(guard)  # the child may have ended with mlctl before this process was notified
     if os.WIFSIGNALED(status):
         with suppress(OSError):  # nobody handles SIGKILL
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
@@ -84,7 +84,7 @@ def _end(guard: int) -> None:
 
 
 def kill_all(ancestor: int, spared: Collection[int] = ()) -> None:
-    """Kill all that descends from a process, until nothing does."""
+    """Kill all descendants of a process, until none remain."""
     ends = time.monotonic() + _AGAIN_S
     while time.monotonic() < ends:
         below = running_below(ancestor).difference(spared)
@@ -93,17 +93,17 @@ def kill_all(ancestor: int, spared: Collection[int] = ()) -> None:
         for pid in below:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0)  # a process that was killed takes a moment to go
+        time.sleep(0)  # a killed process takes a moment to end
 
 
 def running_below(ancestor: int) -> set[int]:
-    """The processes that descend from one, without those that have ended."""
+    """Return the running descendants of a process."""
     children: dict[int, list[tuple[int, bytes]]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if not name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            # As bytes: a codec is imported, which a signal may interrupt, and then there is none.
+            # As bytes: a codec would be imported, and a signal may interrupt that and break it.
             with open(f"/proc/{name}/stat", "rb") as file:
                 state, parent = file.read().rpartition(b")")[2].split()[:2]
             children.setdefault(int(parent), []).append((int(name), state))
@@ -117,7 +117,7 @@ def running_below(ancestor: int) -> set[int]:
 
 
 def bound_memory(limit: int) -> None:
-    """Let this process have so many bytes of data; 0: as many as there are."""
+    """Limit this process to so many bytes of data; 0: no limit."""
     if limit:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
@@ -125,7 +125,7 @@ def bound_memory(limit: int) -> None:
 
 
 def loopback_up() -> None:
-    """In a network of its own, let the loopback work as on a node."""
+    """In a private network, let the loopback work as on a node."""
     import fcntl
     import socket
     import struct

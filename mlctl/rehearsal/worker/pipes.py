@@ -6,7 +6,7 @@ import json
 import os
 import signal
 
-TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+TYPE_CHECKING = False  # workers start often, so imports are kept few
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
@@ -33,7 +33,7 @@ class Pipes:
         self.sending = False
 
     def hold(self, place: list[Any] | None) -> None:
-        """Stop here, to be killed; a child that was forked goes on, for it goes with its parent."""
+        """Stop here, to be killed; a forked child continues, since it ends with its parent."""
         if os.getpid() == self.owner:
             self.send(held=place)
             self.wait_for_ever()
@@ -42,4 +42,4 @@ class Pipes:
         if not self.control.read():
             while self.forever:
                 signal.pause()
-        os._exit(0)  # whoever rehearses is gone
+        os._exit(0)  # the rehearsal has ended

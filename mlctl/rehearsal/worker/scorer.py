@@ -1,4 +1,4 @@
-"""The worker of a batch deployment: `init` once, then `run` for each mini-batch that it is given.
+"""The worker of a batch deployment: `init` once, then `run` for each mini-batch.
 
 Orders are `{"init": ..., "table": path}`, `{"run": [paths], ...}` and `{"rows": [numbers], ...}`
 (of the table, as a DataFrame) with `pause` (stop for ever at this line event), `trace` (count
@@ -16,20 +16,20 @@ import sys
 
 from mlctl.rehearsal.worker.watched import Watched
 
-TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+TYPE_CHECKING = False  # workers start often, so imports are kept few
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from mlctl.rehearsal.worker.pipes import Pipes
 
-# What the driver of a parallel job brings along: `azureml_user.parallel_run`.
+# A parallel job's driver provides `azureml_user.parallel_run`.
 _PACKAGE, _MODULE = "azureml_user", "azureml_user.parallel_run"
 _NAMES = (_PACKAGE, _MODULE, "entry_script")  # the last is its older name
 _WITH_CONTEXT = 2  # arguments of a `run` that takes the context of its mini-batch
 
 
 class DriverModules:
-    """The last to be asked for a module: it knows those of the driver, with a script's folders."""
+    """Asked last for a module: it provides the driver's modules, with a script's folders."""
 
     def __init__(self, output: str, logs: str, working: str) -> None:
         folders = {"log_dir": logs, "working_dir": working, "root_dir": working}
@@ -54,12 +54,12 @@ class DriverModules:
 
 
 def install_driver(output: str, logs: str, working: str) -> None:
-    """Have the driver's modules where the user's Python has none."""
+    """Provide the driver's modules if the user's Python has none."""
     sys.meta_path.append(DriverModules(output, logs, working))
 
 
 def context_of(run: Any, order: dict[str, Any]) -> tuple[Any, ...]:
-    """The second argument of a `run` that has one."""
+    """Return the second argument of a `run` that accepts one."""
     code = getattr(run, "__code__", None)
     if code is None or code.co_argcount < _WITH_CONTEXT:
         return ()
@@ -72,7 +72,7 @@ def context_of(run: Any, order: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class Scorer(Watched):
-    """One worker: the script, and what it knows about the attempt at hand."""
+    """A worker: the script, and what is known of the current attempt."""
 
     def __init__(self, pipes: Pipes, script: str, code: str) -> None:
         self.script = script
@@ -106,7 +106,7 @@ class Scorer(Watched):
                 sys.settrace(None)
         except BaseException as error:  # SystemExit too: the service counts it as a failure
             self.clock.limit = None
-            self.pipes.send(failed=self.described(error), seconds=self.clock.now() - began)
+            self.pipes.send(failed=self.describe_error(error), seconds=self.clock.now() - began)
             return
         self.clock.limit = None
         if order.get("hold"):
@@ -171,7 +171,7 @@ class Scorer(Watched):
         length = len(result) if hasattr(result, "__len__") else len(rows)
         return {"done": "run", "rows": rows, "length": length, "kind": kind}
 
-    def described(self, error: BaseException) -> dict[str, Any]:
+    def describe_error(self, error: BaseException) -> dict[str, Any]:
         import traceback
 
         place: list[Any] | None = None
@@ -194,7 +194,7 @@ class Scorer(Watched):
 
 
 def rows_of(result: Any, separator: str = ",") -> list[str]:
-    """The rows that `append_row` writes of a result: a data frame's without their header."""
+    """Return the rows that `append_row` writes for a result: a data frame's without the header."""
     if hasattr(result, "to_csv"):
         text = result.to_csv(header=False, index=False, sep=separator)
         return text.split("\n")[:-1] if text else []
@@ -207,7 +207,7 @@ def rows_of(result: Any, separator: str = ",") -> list[str]:
 
 
 def memory() -> int | None:
-    """Resident bytes of this process; None where the system does not say."""
+    """Return the resident bytes of this process; None if the system does not tell."""
     try:
         with builtins.open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * resource.getpagesize()

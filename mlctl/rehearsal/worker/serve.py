@@ -1,4 +1,4 @@
-"""Start a server of a scoring script: `serve.py`, with the words of `start.py`."""
+"""Start a server of a scoring script: `serve.py`, with the arguments of `start.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
-if _HERE in sys.path:  # the script finds nothing of this folder
+if _HERE in sys.path:  # the script cannot import from this folder
     sys.path.remove(_HERE)
 sys.path.insert(0, _ROOT)
 

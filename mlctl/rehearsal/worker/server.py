@@ -1,8 +1,7 @@
-"""Serve a scoring script as it is: `init` once, then `run` for each request or mini-batch.
+"""Serve a scoring script unchanged: `init` once, then `run` for each request or mini-batch.
 
-Orders are `{"init": true, "output": path, "logs": path}`, `{"request": text}` and
-`{"run": [paths]}`, each with an `id` that the answer has, too. Nothing is watched and no clock is
-changed: what the script takes is what it takes.
+Orders are `{"init": true, "output": path, "logs": path}`, `{"request": text}` and `{"run":
+[paths]}`, each with an `id` that the answer repeats. Nothing is watched and no clock is changed.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ import traceback
 
 from mlctl.rehearsal.worker.scorer import context_of, install_driver, rows_of
 
-TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+TYPE_CHECKING = False  # workers start often, so imports are kept few
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from mlctl.rehearsal.worker.pipes import Pipes
 
-# The service separates the columns of a frame that `run` returns by spaces, those of its own driver
-# for MLflow models by commas (azureml-examples: imagenet-classifier, heart-classifier-mlflow).
+# The service separates the columns of a frame that `run` returns by spaces, but by commas for its
+# own driver of MLflow models (azureml-examples: imagenet-classifier, heart-classifier-mlflow).
 _FRAMES, _DRIVER = " ", ","
 _MOST_TEXT = 4000  # characters of a traceback that are sent
 
 
 class Server:
-    """A process that has a scoring script loaded."""
+    """A process that has loaded a scoring script."""
 
     def __init__(self, pipes: Pipes, script: str) -> None:
         self.pipes, self.script = pipes, script
@@ -59,7 +58,7 @@ class Server:
         os._exit(0)
 
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
-        """The answer to an order; raises what the script raises."""
+        """Answer an order; raises what the script raises."""
         if "init" in order:
             return self.load(order)
         run = self.module["run"]
@@ -71,8 +70,8 @@ class Server:
         return {"rows": rows, "length": length}
 
     def load(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Import the script, and have it initialise."""
-        # As on the service, what a script logs from INFO on is in the logs.
+        """Import the script, and let it initialise."""
+        # As on the service, a script's messages from INFO on are in the logs.
         logging.basicConfig(level=logging.INFO, format="%(levelname)s:%(name)s:%(message)s")
         sys.path.insert(0, os.path.dirname(self.script))
         install_driver(order["output"], order["logs"], os.getcwd())
@@ -91,7 +90,7 @@ class Server:
 
 
 def body_of(result: Any) -> dict[str, Any]:
-    """What the inference server answers: JSON of the result, or the response that it is.
+    """Return what the inference server answers: the result as JSON, or a returned response.
 
     `run` may return an `AMLResponse`, which is one of Flask's (azureml-inference-server-http).
     """

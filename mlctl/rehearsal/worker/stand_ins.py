@@ -1,9 +1,9 @@
-"""Stand-ins for packages that are not here: whatever is called answers by the hash of its input.
+"""Stand-ins for missing packages: every call is answered by the hash of its input.
 
-They have no arithmetic of their own, so what a script computes is nonsense; but the same input
-gives the same answer in each process and at each attempt, which is all that a rehearsal compares.
-Where the input has elements, as a list of files or the rows of a frame, the answer has as many, and
-each of them is that of its element.
+They do no arithmetic, so a script's results are meaningless; but the same input gives the same
+answer in each process and at each attempt, which is all that a rehearsal compares. If the input has
+elements, as a list of files or the rows of a frame, the answer has as many, each derived from its
+element.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
-_SIDE = 28  # of the picture that one is, where an array is wanted of what has no length
-_ASKS = ("is_", "has_")  # what asks for a device or a feature: there is none
+_SIDE = 28  # of an image, if an array is requested of a value without a length
+_ASKS = ("is_", "has_")  # names that ask for a device or a feature: there is none
 _ERRORS = ("Error", "Exception", "Warning")
 
 
 def digest(value: Any) -> str:
-    """A hash of a value; of a file that it names the content, of another path the name alone."""
+    """Return a hash of a value; of an existing file by its content, of another path by its name."""
     return hashlib.sha256(_bytes(value)).hexdigest()
 
 
@@ -43,7 +43,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _content(value: Any) -> bytes:
-    """Of an array, a data frame or an open file what is in it; of unknown things their type."""
+    """Return the bytes of an array, a data frame or an open file; of unknown values their type."""
     if hasattr(value, "tobytes"):
         return bytes(value.tobytes())
     if hasattr(value, "to_csv"):
@@ -66,7 +66,7 @@ def _path(text: Any) -> bytes:
 
 
 def _items(values: Iterable[Any]) -> tuple[str, ...] | None:
-    """The hashes of the elements of the first value that has any, as models answer for each."""
+    """Return the hashes of the elements of the first value that has any, as models answer each."""
     for value in values:
         if isinstance(value, dict):
             items = _items(value.values())
@@ -84,13 +84,13 @@ def _items(values: Iterable[Any]) -> tuple[str, ...] | None:
 
 
 class StandIn:
-    """A value of which only its hash is known, and those of its elements where it has any."""
+    """A value of which only the hash is known, and those of its elements, if any."""
 
     def __init__(self, key: str, items: tuple[str, ...] | None = None, wraps: Any = None) -> None:
         self.key, self.items, self.wraps = key, items, wraps
 
     def _next(self, *parts: Any) -> StandIn:
-        """What comes of it, element by element."""
+        """Derive the next value, element by element."""
         items = self.items
         if items is not None:
             items = tuple(digest([item, *parts]) for item in items)
@@ -98,7 +98,7 @@ class StandIn:
 
     @property
     def number(self) -> float:
-        """A number from 0 to 1."""
+        """Return a number from 0 to 1."""
         return int(digest(self.key)[:13], 16) / 16**13
 
     def __getattr__(self, name: str) -> Any:
@@ -210,7 +210,7 @@ for _name in ("lt", "le", "gt", "ge"):
 
 
 class Base:
-    """What a class of the script derives from where the base is a stand-in."""
+    """A base class for classes of the script whose real base is a stand-in."""
 
     def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
         return
@@ -226,9 +226,9 @@ class Base:
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """The last to be asked for a module: it makes those that the script's own lines import.
+    """Asked last for a module: it creates those that the script's own lines import.
 
-    What a package asks for that is here may be absent: it knows what to do then.
+    An installed package may ask for a missing one: it knows what to do then.
     """
 
     def __init__(self, code: str) -> None:
@@ -240,7 +240,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         package = name.partition(".")[0]
         if package in sys.modules and package not in self.packages:
-            return None  # one that is here, and has no such part
+            return None  # of an installed package without such a part
         if not self._importer().startswith(self.code):
             return None
         self.packages.add(package)
@@ -248,7 +248,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     @staticmethod
     def _importer() -> str:
-        """The file whose line imports."""
+        """Return the file whose line imports."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
             frame = frame.f_back

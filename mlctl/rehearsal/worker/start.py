@@ -1,6 +1,6 @@
 """Start a worker: `start.py CONTROL REPORT SCRIPT CODE MEMORY ALONE PARENT [ARGUMENT ...]`.
 
-CONTROL and REPORT are descriptors of pipes with a JSON object a line.
+CONTROL and REPORT are descriptors of pipes with one JSON object per line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
-if _HERE in sys.path:  # the script finds nothing of this folder
+if _HERE in sys.path:  # the script cannot import from this folder
     sys.path.remove(_HERE)
 sys.path.insert(0, _ROOT)
 

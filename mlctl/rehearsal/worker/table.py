@@ -1,9 +1,9 @@
-"""Bring a table to one file, by the user's pandas: `table.py SPECIFICATION`.
+"""Convert a table to one file with the user's pandas: `table.py SPECIFICATION`.
 
 The specification is a JSON object: `files`, `format` (delimited, parquet, json_lines), `options` of
-pandas' reader, `header_once` (the first file alone has one), `keep` and `drop` (columns), `keys`
-(columns whose values make groups), `to` (the pickle). The answer is one, too: `rows` and `groups`
-(row numbers and keys), or `error` and `message`.
+pandas' reader, `header_once` (only the first file has one), `keep` and `drop` (columns), `keys`
+(columns whose values form groups), `to` (the pickle). The answer is a JSON object, too: `rows` and
+`groups` (row numbers and keys), or `error` and `message`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read(specification: dict[str, Any]) -> dict[str, Any]:
-    """Read, choose columns, write."""
+    """Read the files, choose columns, and write the pickle."""
     import pandas  # the user's
 
     readers = {

@@ -1,4 +1,4 @@
-"""The training of a command job, in every Python that its command starts."""
+"""Watch the training job in every Python that its command starts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from mlctl.rehearsal.worker import node
 from mlctl.rehearsal.worker.pipes import Pipes
 from mlctl.rehearsal.worker.watched import Watched
 
-TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+TYPE_CHECKING = False  # workers start often, so imports are kept few
 if TYPE_CHECKING:
     from typing import Any
 
 
 class Trainer(Watched):
-    """A training, watched from within: what it writes, where it is; stopped where its order says.
+    """A training job watched from within: its writes and its place; stopped as ordered.
 
-    `pause` is the line event at which it stops. `change` is the number of the change of the kept
-    folders that it stops before, or that is cut after `bytes`. `outside` are files that come from
-    another life, and are not kept.
+    `pause` is the line event at which it stops. `change` is the number of the change of kept
+    folders that it stops before, or that is cut after `bytes`. `outside` are files of another life
+    that are not kept.
     """
 
     def __init__(self, pipes: Pipes, order: dict[str, Any]) -> None:
@@ -35,11 +35,11 @@ class Trainer(Watched):
         self.tracer.reset(order["pause"])
         sys.settrace(self.tracer.start)
         self.began = self.clock.now()
-        atexit.register(self.ended)
+        atexit.register(self.report_end)
         self.pipes.send(up=os.getpid())
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Besides what is written, report what is read of an earlier life and was not kept."""
+        """Report writes, and reads of files that an earlier life wrote outside kept folders."""
         if event == "open" and self.outside and isinstance(arguments[0], (str, os.PathLike)):
             path = os.path.abspath(os.fspath(arguments[0]))
             if path in self.outside and arguments[1] in ("r", "rb"):
@@ -47,7 +47,7 @@ class Trainer(Watched):
         super().audit(event, arguments)
 
     def writes(self, path: str) -> dict[str, Any]:
-        """Count the changes of what is kept; stop before one, or have it cut."""
+        """Count the changes of kept files; stop before the given one, or cut it."""
         if os.getpid() != self.pipes.owner or not path.startswith(self.kept):
             return {"rank": self.rank, "change": None}
         self.changes += 1
@@ -60,11 +60,11 @@ class Trainer(Watched):
             self.pipes.send(cut=path, place=place, pid=os.getpid())
         return {"rank": self.rank, "change": self.changes}
 
-    def ended(self) -> None:
-        """The end of the program, as far as Python sees it."""
+    def report_end(self) -> None:
+        """Report the end of the program, as far as Python notices it."""
         sys.settrace(None)
         self.pipes.send(
-            ended=os.getpid(),
+            report_end=os.getpid(),
             rank=self.rank,
             events=self.tracer.count,
             seconds=self.clock.now() - self.began,
@@ -73,14 +73,14 @@ class Trainer(Watched):
 
 
 def watch() -> None:
-    """Called by every Python that starts in a rehearsed training."""
+    """Start watching; called by every Python in a rehearsed training job."""
     order = json.loads(os.environ["MLCTL_REHEARSAL_ORDER"])
     try:
         status = os.fstat(order["report"])
     except OSError:
-        return  # a process that was not given the pipe
+        return  # a process without the pipe
     if status.st_ino != order["inode"]:
-        return  # the number is that of another file
+        return  # the descriptor is another file's
     node.die_with_parent(os.getppid())
     pipes = Pipes(os.open(os.devnull, os.O_RDONLY), os.dup(order["report"]))
     pipes.forever = True  # until it is killed, with its group

@@ -1,4 +1,4 @@
-"""A program that is watched from within: what it writes, by which line; files that may not grow."""
+"""Watch a program from within: what it writes, by which line; and limit its files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 
 from mlctl.rehearsal.worker.node import ASK_LINE
 
-TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+TYPE_CHECKING = False  # workers start often, so imports are kept few
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
@@ -24,7 +24,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 
 
 class ScriptClock:
-    """The clock of the script: that of the machine, and what it would have slept."""
+    """The script's clock: the machine's, plus the time that it would have slept."""
 
     def __init__(self) -> None:
         self.slept = 0.0
@@ -53,7 +53,7 @@ class ScriptClock:
 
 
 class Tracer:
-    """Line events of the user's files: counts them, stops at one, sees what is caught."""
+    """Line events of the user's files: counts them, stops at one, records caught errors."""
 
     def __init__(self, code: str, pipes: Pipes) -> None:
         self.code = code + os.sep
@@ -93,9 +93,9 @@ class Tracer:
 
 
 class Watched:
-    """A program, its clock, its lines. `bytes` is how much a file may have, where it is bounded.
+    """A program, its clock, its lines. `bytes` limits the size of its files.
 
-    What it writes is reported as soon as it `counts`.
+    Writes are reported once `counts` is true.
     """
 
     def __init__(self, pipes: Pipes, code: str) -> None:
@@ -104,12 +104,12 @@ class Watched:
         self.bytes: int | None = None
         self.counts = False
         if ASK_LINE is not None:
-            signal.signal(ASK_LINE, self.tell_line)
+            signal.signal(ASK_LINE, self.report_line)
             signal.siginterrupt(ASK_LINE, False)  # noqa: FBT003
         sys.addaudithook(self.audit)
 
-    def tell_line(self, _number: int, _frame: Any) -> None:
-        """Answer where the script is."""
+    def report_line(self, _number: int, _frame: Any) -> None:
+        """Report where the script is."""
         if not self.pipes.sending:
             self.pipes.send(busy=self.user_line())
 
@@ -124,7 +124,7 @@ class Watched:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + (self.bytes or 0), hard))
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Report what is written, and by which line, before it happens."""
+        """Report each write and its line before it happens."""
         source: Any = None
         if event == "open":
             path, mode, flags = arguments
@@ -167,7 +167,7 @@ class Watched:
         )
 
     def writes(self, path: str) -> dict[str, Any]:
-        """Something is about to be written: a place to stop at, and what else is reported of it."""
+        """Report an imminent write; subclasses stop here, or add to the report."""
         return {}
 
     def user_line(self) -> list[Any] | None:

@@ -1,7 +1,7 @@
-"""Compare the numbers in two files: `weights.py ONE OTHER` says `true` or `false`, as JSON.
+"""Compare the numbers in two files: `weights.py ONE OTHER` prints `true` or `false`, as JSON.
 
-Files of NumPy, PyTorch, safetensors, Keras (HDF5), pickle and joblib, as far as this Python reads
-them. They are the user's own: what they bring with them is run.
+It reads NumPy, PyTorch, safetensors, Keras (HDF5), pickle and joblib files, if this Python can.
+They are the user's own: code in them is run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMATS = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "
 
 
 def load(path: str) -> Any:  # noqa: PLR0911 - a kind of file each
-    """What is in a file; its bytes where its kind is not known."""
+    """Load a file; its bytes if its type is unknown."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix in (".npy", ".npz"):
         contents = import_module("numpy").load(path, allow_pickle=True)
@@ -46,7 +46,7 @@ def load(path: str) -> Any:  # noqa: PLR0911 - a kind of file each
 
 
 def read_safetensors(path: str) -> Iterator[tuple[str, Any]]:
-    """The read_safetensors of a safetensors file; bytes of a type that has no format here."""
+    """Read the tensors of a safetensors file; bytes if a type has no format here."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -63,7 +63,7 @@ def read_safetensors(path: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_hdf5(path: str) -> dict[str, Any]:
-    """The data sets of an HDF5 file, by name."""
+    """Read the data sets of an HDF5 file, by name."""
     data_sets = {}
     with import_module("h5py").File(path, "r") as file:
         file.visititems(
@@ -75,7 +75,7 @@ def read_hdf5(path: str) -> dict[str, Any]:
 def equal_values(  # noqa: PLR0911 - a kind of value each
     left: Any, right: Any, visited: frozenset[int] = frozenset()
 ) -> bool:
-    """Whether two values are the same, numbers by a tolerance; `visited` are those around them."""
+    """Whether two values are the same, numbers by a tolerance; `visited` are the outer values."""
     if id(left) in visited:
         return True
     visited |= {id(left)}
@@ -108,14 +108,14 @@ def equal_values(  # noqa: PLR0911 - a kind of value each
 
 
 def state_of(value: Any) -> Any:
-    """What an object would be saved by; its name where it has no state_of."""
+    """Return what an object would be pickled as; its name if it has no state."""
     if hasattr(value, "__getstate__"):
         return value.__getstate__()
     return getattr(value, "__dict__", None) or getattr(value, "__qualname__", None)
 
 
 def equal_arrays(left: Any, right: Any, visited: frozenset[int]) -> bool:
-    """Whether two arrays are: of numbers by the tolerance, of others one by one."""
+    """Whether two arrays are the same: numbers by the tolerance, others one by one."""
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
     if left.dtype.kind in "fc":
@@ -128,7 +128,7 @@ def equal_arrays(left: Any, right: Any, visited: frozenset[int]) -> bool:
 
 def main() -> None:
     output = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # libraries must not print into the answer
     answer = equal_values(load(sys.argv[1]), load(sys.argv[2]))
     os.write(output, json.dumps(answer).encode())
 

@@ -1,1 +1,1 @@
-"""What an apply does and did, as it goes and at its end."""
+"""What an apply is doing, and what it has done."""

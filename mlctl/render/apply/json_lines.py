@@ -1,4 +1,4 @@
-"""An apply for programs: one JSON object per line, of `terraform apply -json`'s message types."""
+"""An apply for programs: one JSON object per line, as by `terraform apply -json`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HOOK_ACTIONS = {StepRole.CREATE: "create", StepRole.DELETE: "delete"}  # "updat
 
 @dataclass(slots=True)
 class MessageStream:
-    """Writes the messages. `now` gives the time as RFC 3339, `clock` counts seconds."""
+    """Writes messages; `now` returns the time as RFC 3339, `clock` returns seconds."""
 
     write: Callable[[str], object]
     now: Callable[[], str]
@@ -47,7 +47,7 @@ class MessageStream:
         self.write(as_json(message_fields) + "\n")
 
     def seconds(self, step: PlanStep) -> int:
-        """Whole seconds since the first message about the step."""
+        """Return the whole seconds since the first message about the step."""
         return int(self.clock() - self._began.setdefault(step.id, self.clock()))
 
 
@@ -60,7 +60,7 @@ def show(
     destroying: bool = False,
     warnings: Iterable[Diagnostic] = (),
 ) -> Outcome:
-    """Write the version, what is planned, every event as it comes, the failures and the counts.
+    """Write the version, the plan, each event as it comes, the failures and the counts.
 
     `warnings` are those of the plan.
     """
@@ -97,13 +97,13 @@ def show(
 
 
 def refuse(report: Report, stream: MessageStream) -> None:
-    """Write the version and the findings because of which nothing is done."""
+    """Write the version and the findings that block the apply."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     _findings(report, stream)
 
 
 def held(error: LeaseHeld, stream: MessageStream) -> None:
-    """Write the version, and who holds the lease because of which nothing is done."""
+    """Write the version and the holder of the lease that blocks the apply."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     diagnostic = {
         "severity": "error",

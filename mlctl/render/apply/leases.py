@@ -1,4 +1,4 @@
-"""Leases in words, and as data."""
+"""Leases as sentences and as data."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ COLUMNS: Columns = {
 
 
 def facts(lease: Lease) -> Iterator[str]:
-    """Who holds a lease, since when, and until when if nobody renews it; one sentence each."""
+    """Say who holds a lease, since when, and when it expires unless renewed; one sentence each."""
     holder = lease.holder
     since = moment(lease.since)
     yield f"held by {holder.who}, process {holder.pid}, since {since}: {holder.command}"
     if holder.run:
         yield f"its run: {holder.run}"
-    yield f"over at {moment(lease.ends)} at the latest, unless that process lives and renews it"
+    yield f"expires at {moment(lease.ends)} at the latest, unless that process lives and renews it"
 
 
 def document(lease: Lease) -> dict[str, Data]:
-    """A lease as JSON data; times are in UTC."""
+    """Return a lease as JSON data, with times in UTC."""
     return {
         "project": lease.project,
         "token": lease.token,
@@ -41,5 +41,5 @@ def document(lease: Lease) -> dict[str, Data]:
 
 
 def moment(seconds: float) -> str:
-    """Unix seconds as a time in UTC: `2026-01-01T00:01:00Z`."""
+    """Format Unix seconds as a time in UTC: `2026-01-01T00:01:00Z`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""The live view of an apply on a terminal: a spinner for each running step, and a count."""
+"""The live view of an apply on a terminal: a spinner per running step, and a count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STILL_RUNNING_AFTER = 10  # seconds until "Still creating": Terraform's
 def viewing(
     stream: TextIO, total: int, clock: Callable[[], float]
 ) -> Iterator[Callable[[StepEvent], None]]:
-    """A view while the block runs; call what it yields with each event of `total` steps."""
+    """Show a view while the block runs; it accepts each event of `total` steps."""
     console = Console(file=stream, highlight=False)
     view = View(console, total, clock)
     with Live(console=console, get_renderable=view.render, refresh_per_second=8, transient=True):
@@ -30,7 +30,7 @@ def viewing(
 
 
 class View:
-    """The running steps. Rich's own thread renders them; it works on a copy."""
+    """The running steps. Rich's own thread renders them, from a copy."""
 
     def __init__(self, console: Console, total: int, clock: Callable[[], float]) -> None:
         self._console = console
@@ -40,7 +40,7 @@ class View:
         self._running: dict[int, tuple[PlanStep, float, Spinner]] = {}
 
     def show_event(self, event: StepEvent) -> None:
-        """Take in an event; a step that has ended becomes a line above the view."""
+        """Record an event; a step that has ended becomes a line above the view."""
         if event.state is StepState.STARTED:
             self._running[event.step.id] = (event.step, self._clock(), Spinner("dots"))
             return
@@ -54,7 +54,7 @@ class View:
             self._console.print(Text(text, _STYLES.get(event.state, "")), soft_wrap=True)
 
     def render(self) -> Group:
-        """The running steps, as many as fit, and the number of those that have ended."""
+        """Render as many running steps as fit, and the number of those that have ended."""
         return Group(*self._rows())
 
     def _rows(self) -> Iterator[Spinner | Text]:

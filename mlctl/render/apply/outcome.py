@@ -1,4 +1,4 @@
-"""The summary of an apply, in words."""
+"""The summary of an apply as text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mlctl.render.plan.tree import scalar
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.service_errors import ServiceError
 
-_DASH = "–"  # noqa: RUF001  # the sign of what was passed over
+_DASH = "–"  # noqa: RUF001  # the sign of what was passed over - the sign of what was skipped
 _SHOWN = 20  # skipped or cancelled steps that are listed
 
 
 def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) -> str:
-    """The end of an apply's output: counts, failures with what they caused, the next step."""
+    """Return the end of an apply's output: counts, failures with their effects, the next step."""
     styler = Styler(color)
     numbers = (
         f"{outcome.added} added, {outcome.changed} changed, {outcome.destroyed} destroyed"
@@ -67,10 +67,10 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
 
 
 def accepted(event: StepEvent) -> str:
-    """What is known of a write that failed after it was accepted."""
+    """Say what is known of a write that failed after it was accepted."""
     if event.verified:
-        return "the write was accepted, and is counted: the workspace shows it"
-    return "the service had accepted the write; whether it was done is not known"
+        return "the write was accepted and is counted: the workspace shows it"
+    return "the service accepted the write, but whether it was done is unknown"
 
 
 def _unverified(outcome: Outcome, styler: Styler) -> Iterator[str]:
@@ -84,14 +84,14 @@ def _unverified(outcome: Outcome, styler: Styler) -> Iterator[str]:
 
 
 def error_lines(error: ServiceError) -> Iterator[str]:
-    """The service's error message, and what to do about it."""
+    """Return the service's error message, and what to do about it."""
     yield clean(f"({error.code}) {error.message}")
     if isinstance(error, NotEffective):
         for mismatch in error.mismatches:
             old, new = masked_sides(mismatch)
             actual = "nothing" if old is None else scalar(old)
             planned = "nothing" if new is None else scalar(new)
-            yield f"`{clean(pointer.dotted(mismatch.at))}`: promised {planned}, found {actual}"
+            yield f"`{clean(pointer.dotted(mismatch.at))}`: planned {planned}, found {actual}"
     yield from (clean(str(mismatch)) for mismatch in (*error.properties, *error.details))
     if error.request_id:
         yield f"request: {clean(error.request_id)}"
@@ -103,9 +103,12 @@ def error_lines(error: ServiceError) -> Iterator[str]:
 def _advice(error: ServiceError) -> str | None:
     match error:
         case Stale():
-            return "see what moved, and what is left to do: mlctl plan"
+            return "to see what changed and what remains: mlctl plan"
         case NotEffective():
-            return "the service took the request and kept its own value; accept that, or ask why"
+            return (
+                "the service accepted the request but kept its own value: change the file to "
+                "match, or ask why"
+            )
         case _:
             return advice(error)
 
@@ -128,5 +131,8 @@ def _next_command(outcome: Outcome) -> str:
     if outcome.stale:
         return "Nothing was overwritten. Make a new plan, and apply that."
     if outcome.lease_lost:
-        return "What was done stays. Who has the lease now: mlctl lock show. Then make a new plan."
-    return "What was done stays. Run the same command again to do the rest."
+        return (
+            "Finished steps stay. To see who holds the lease now: mlctl lock show. Then make "
+            "a new plan."
+        )
+    return "Finished steps stay. Run the same command again to do the rest."

@@ -1,4 +1,4 @@
-"""The events of an apply as they come: a line each, or a live view on a terminal.
+"""The events of an apply as they come: one line each, or a live view on a terminal.
 
 Both write to the stream for progress, never to the one for data.
 """
@@ -19,7 +19,7 @@ from mlctl.render.apply.step_text import line
 def show(
     events: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action], stream: TextIO
 ) -> Outcome:
-    """Write one line per event, without times: two runs of the same work write the same lines."""
+    """Write one line per event, without times, so that repeated runs write the same lines."""
 
     def show_event(event: StepEvent) -> None:
         text = line(event)
@@ -37,9 +37,9 @@ def watch(
     stream: TextIO,
     clock: Callable[[], float],
 ) -> Outcome:
-    """Show the running steps and for how long they have run, below a line for each ended one.
+    """Show the running steps with their elapsed times below a line per finished step.
 
-    `clock` counts seconds from any moment. The view is removed at the end; the lines stay.
+    `clock` returns seconds. The view is removed at the end; the lines stay.
     """
     from mlctl.render.apply.live import viewing  # noqa: PLC0415  # rich is slow to import
 

@@ -1,4 +1,4 @@
-"""Steps and their events in words, Terraform's where it has some."""
+"""Steps and their events as text, in Terraform's words if it has any."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlctl.render.terminal.terminal import clean
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """The words for a step that runs, that is done, and that has failed."""
+    """The words for a step that is running, done, or failed."""
 
     running: str
     done: str
@@ -41,7 +41,7 @@ NOT_VERIFIED = " (not verified)"
 
 
 def text_of(step: PlanStep) -> StepText:
-    """The words for a step; of where requests go, in those of its kind."""
+    """Return the words for a step; for routing steps, in those of its kind."""
     words, routing = _TEXTS[step.role], kind_of(step.target).plan.routing
 
     def fill(text: str) -> str:
@@ -67,16 +67,16 @@ def still_running(step: PlanStep, seconds: float) -> str:
 
 
 def name_of(step: PlanStep) -> str:
-    """`compute/c`; with the words for the step if it is not the resource's own write."""
+    """Return `compute/c`, with the words for the step unless it is the resource's own write."""
     if step.role in (StepRole.CREATE, StepRole.UPDATE, StepRole.DELETE):
         return clean(str(step.target))
     return clean(f"{step.target} ({_in_sentence(step)})")
 
 
 def line(event: StepEvent, seconds: float | None = None) -> str | None:
-    """One event in words; None for those that only the summary mentions.
+    """Describe an event; None for those that only the summary mentions.
 
-    `seconds` is how long the step took, None where that is not to be printed.
+    `seconds` is how long the step took, None to leave it out.
     """
     step = event.step
     duration = f" after {elapsed(seconds)}" if seconds is not None else ""
@@ -95,7 +95,7 @@ def line(event: StepEvent, seconds: float | None = None) -> str | None:
 
 def _done(event: StepEvent, duration: str) -> str:
     if event.wrote and not event.waited:
-        return "Accepted; not waited for"
+        return "Accepted, without waiting"
     if event.wrote or event.step.subsumed:
         return text_of(event.step).done + duration + ("" if event.verified else NOT_VERIFIED)
     return "Already there" if event.step.creates else "Already as planned"

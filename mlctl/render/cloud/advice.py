@@ -7,7 +7,7 @@ import re
 from mlctl.service_errors import ServiceError, Transient
 
 _QUOTA = (
-    "lower `max_instances`, delete idle clusters, or ask for more quota;"
+    "lower `max_instances`, delete idle clusters, or request more quota;"
     " `mlctl compute list-usage` shows what is left"
 )
 _TAKEN = "such names are unique in the whole region: choose another one"
@@ -15,20 +15,20 @@ _LOCKED = (
     "`az lock list -g GROUP` shows the lock; one on the resource group also keeps clusters at"
     " resizing (0 -> 0): lock single resources instead"
 )
-# Patterns of codes; the first that is found counts. The codes are the resource manager's
+# Patterns of error codes; the first match counts. The codes are those of the resource manager
 # (https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors),
-# those of azure-ai-ml's issues, and our own.
+# of azure-ai-ml's issues, and mlctl's own.
 _BY_CODE = {
     "LeaseStore": (
-        "it takes the datastore's key (role AzureML Data Scientist) or the role Storage Blob Data"
-        " Contributor, and a way through the account's firewall; --no-lock applies without a lease"
+        "you need the datastore's key (role AzureML Data Scientist) or the role Storage Blob Data"
+        " Contributor, and access through the account's firewall; --no-lock applies without a lease"
     ),
     "ScopeLocked": _LOCKED,
-    "ClusterMinNodes": "use a smaller size, lower `min_instances`, or ask for more quota",
+    "ClusterMinNodes": "use a smaller size, lower `min_instances`, or request more quota",
     "Quota|CoresExceed": _QUOTA,
     "NameUnavailable|NameAlready|NameTaken|OtherComputeType": _TAKEN,
     "LocationNotAvailable|NoRegisteredProvider|SkuNotAvailable|SizeNotAvailable|VmSize": (
-        "it is not to be had in this region: check the name (eastus, westeurope);"
+        "it is not available in this region: check the name (eastus, westeurope);"
         " `mlctl compute list-sizes -l REGION` shows what is"
     ),
     "MissingSubscriptionRegistration|SubscriptionNotRegistered": (
@@ -39,27 +39,28 @@ _BY_CODE = {
     ),
     "RequestDisallowedByPolicy": "a policy of the organisation forbids it; the message names it",
     "ExpiredAuthenticationToken": "the token has expired; log in again: az login",
-    "NoCredentials": "log in (az login), or say where tokens come from (--auth)",
-    "UntrustedCertificate": "name the file of the authority that signed it in REQUESTS_CA_BUNDLE",
-    "ConnectionLost": "is the network there, and the proxy right (HTTPS_PROXY)? See: mlctl doctor",
-    "TimedOut": "see how far it got, and what is left to do: mlctl plan",
+    "NoCredentials": "log in (az login), or choose where tokens come from (--auth)",
+    "UntrustedCertificate": "set REQUESTS_CA_BUNDLE to the certificate of the authority that "
+    "signed it",
+    "ConnectionLost": "check the network and the proxy (HTTPS_PROXY): mlctl doctor",
+    "TimedOut": "to see how far it got and what remains: mlctl plan",
 }
 _BY_STATUS = {
     401: "log in again: az login",
     403: (
-        "ask for a role: AzureML Compute Operator for clusters, AzureML Data Scientist for"
-        " endpoints and assets, Contributor for all; a new role counts after some minutes"
+        "request a role: AzureML Compute Operator for clusters, AzureML Data Scientist for"
+        " endpoints and assets, Contributor for all; a new role takes effect after some minutes"
     ),
-    429: "the service asks to slow down: try again later, with a lower --parallelism",
+    429: "the service is throttling requests: try again later, with a lower --parallelism",
 }
 _LIMIT = r"limit of \d+ (computes|endpoints|deployments)"
 _BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOCKED}
 
 
 def advice(error: ServiceError) -> str | None:
-    """What to do about an error, in one sentence; None if there is no hint for it."""
+    """Return a one-sentence hint for an error; None if there is none."""
     if full := re.search(_LIMIT, error.message):
-        return f"delete unused {full[1]}, or request a higher limit"
+        return f"delete {full[1]} that nobody needs, or request a higher limit"
     for pattern, text in _BY_CODE.items():
         if re.search(pattern, error.code, re.IGNORECASE):
             return text
@@ -69,5 +70,5 @@ def advice(error: ServiceError) -> str | None:
         if re.search(pattern, error.message, re.IGNORECASE):
             return text
     if isinstance(error, Transient):
-        return "the service was asked several times; try again later"
+        return "the request was retried several times; try again later"
     return None

@@ -1,10 +1,11 @@
-"""Live resources as the YAML that declares them: what planning it would not change."""
+"""Live resources exported as YAML that a plan would find unchanged."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from textwrap import TextWrapper
 
 from mlctl import catalog, masking, pointer
 from mlctl.backends.ports.backend import Live
@@ -21,16 +22,19 @@ _HOST = "https://azuremlschemas.azureedge.net/latest"
 _REGION: Pointer = ("location",)
 _PROPERTIES: Pointer = ("properties",)
 _ARCHIVED: Pointer = ("is_archived",)
-_WIDTH = 100
+_WIDTH = 98  # and `# `
+_COMMENT = TextWrapper(
+    _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+)
 _WAIVED_NAME = "mlctl:ignore=MLC106"
-# What a reader wants to see although it is the default: what nodes cost, and what a thing is.
+# What a reader wants to see even if it is the default: what nodes cost, and what a resource is.
 _SPOKEN = {"size", "tier", "min_instances", "max_instances", "type"}
 _OF_SERVICE = re.compile(r"azureml\.|BatchEndpointCreationApiVersion$|client_component_hash$")
 
 
 @dataclass(eq=False)
 class Placeholders:
-    """The variables of the environment that stand for secrets, each with its own value.
+    """The environment variables that stand for secrets, one per value.
 
     `values` are those that the workspace returned, None for one that it never returns.
     """
@@ -38,7 +42,7 @@ class Placeholders:
     values: dict[str, str | None] = field(default_factory=dict)
 
     def name(self, address: Address, at: Pointer, value: str | None) -> str:
-        """The name of the variable for a secret; another one for another value."""
+        """Return the name of a secret's variable; other values get other names."""
         short = _identifier(str(at[-1]))
         longer = _identifier("_".join(filter(None, (address.parent, address.name, short))))
         free = (candidate for candidate in (short, longer) if self._is_free(candidate, value))
@@ -56,16 +60,16 @@ class Placeholders:
 
 
 def document(live: Live, scope: Scope, location: str, placeholders: Placeholders) -> str:
-    """The YAML of a live resource, in az's order of fields, with comments for what is left out.
+    """Return the YAML of a live resource in az's order, with comments about omitted fields.
 
-    Left out are defaults, the workspace's own region `location`, and the tags of a project; secrets
+    Defaults, the workspace's own region `location` and the tags of a project are omitted; secrets
     become `${{ env.NAME }}`.
     """
     kind, address = kind_of(live.address), live.address
     form = form_of_body(kind, live.body, scope)
     values = _values(live, form, scope)
     remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
-    remarks += _left_out(values, form, scope, location)
+    remarks += _drop_omissible(values, form, scope, location)
     data = pointer.nest({**_names(address), **values})
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
@@ -74,18 +78,18 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         expression = f"${{{{ env.{name} }}}}"
         text = pointer.get(data, at)
         pointer.put(data, at, text.replace(secret, expression) if secret else expression)
-        reason = "" if secret else ", which the workspace does not tell"
+        reason = "" if secret else ", which the workspace does not return"
         remarks.append(f"A secret{reason}: set the environment variable {name}.")
     if _is_refused(address.name, form):
-        remarks += ["The service has taken this name, although tools refuse it:", _WAIVED_NAME]
+        remarks += ["The service accepted this name, although tools refuse it:", _WAIVED_NAME]
     head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
     whole = data | head  # whatever the resource itself calls its schema
-    comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
+    comments = "".join(f"# {line}\n" for remark in remarks for line in _wrap(remark))
     return comments + dump(ordered(whole, kind.schema))
 
 
 def _values(live: Live, form: Form, scope: Scope) -> dict[Pointer, Data]:
-    """What a live resource says of itself, without the tags of a project."""
+    """Return a live resource's own values, without the tags of a project."""
     body = pointer.without(live.body, own_of_form(kind_of(live.address), form))
     values = stored_values(body, form, scope, with_service_fields=False)
     if isinstance(values.get(TAGS), dict):
@@ -95,10 +99,10 @@ def _values(live: Live, form: Form, scope: Scope) -> dict[Pointer, Data]:
     return values
 
 
-def _left_out(
+def _drop_omissible(
     values: dict[Pointer, Data], form: Form, scope: Scope, location: str
 ) -> Iterator[str]:
-    """Drop the values that a file need not say; what a reader should know of them."""
+    """Drop the values that a file can omit; yield remarks for the reader."""
     defaults = [
         leaf
         for leaf in _dispensable(form)
@@ -111,20 +115,20 @@ def _left_out(
     ]
     for leaf in (*defaults, *ignored):
         values.pop(leaf.at, None)
-    absent = list(_without_made(values))
+    absent = list(_drop_generated(values))
     silent = [
         leaf.at for leaf in form.fields if leaf.at in values and _says_nothing(leaf, values, form)
     ]
     for at in silent:
         del values[at]
-    if _same_region(values.get(_REGION), location):
+    if catalog.region(values.get(_REGION)) == catalog.region(location):
         del values[_REGION]
-        yield "Left out, as it is the workspace's: location."
+        yield "Omitted, as it is the workspace's: location."
     if defaults:
         names = ", ".join(dotted(leaf.at) for leaf in defaults)
-        yield f"Left out, as they are the defaults: {names}."
+        yield f"Omitted, as they are the defaults: {names}."
     if absent:
-        yield f"Left out, as the service makes them: {', '.join(absent)}."
+        yield f"Omitted, as the service sets them: {', '.join(absent)}."
 
 
 def _names(address: Address) -> dict[Pointer, Data]:
@@ -133,21 +137,21 @@ def _names(address: Address) -> dict[Pointer, Data]:
 
 
 def _is_refused(name: str, form: Form) -> bool:
-    """Whether a document may not have the name: the service takes more than its tools do."""
+    """Whether documents may not have this name: the service accepts more than its tools."""
     rule = form.schema["properties"]["name"]
     is_long = len(name) > rule.get("maxLength", len(name))
     return is_long or re.search(rule.get("pattern", ""), name) is None
 
 
 def _schema_name(kind: Kind, form: Form) -> str:
-    """The name of the document's schema: that of its form, where the kind has several."""
+    """Return the name of the document's schema: its form's, if the kind has several."""
     names = (form.name, f"{form.name}{kind.name.capitalize()}")
     return next((name for name in names if name in kind.documents), kind.documents[0])
 
 
 @cache
 def _dispensable(form: Form) -> tuple[Field, ...]:
-    """The fields whose default a file need not say: neither readers nor other fields need it."""
+    """Return the fields with defaults that can be omitted: no reader or field needs them."""
     steering = {name for leaf in form.fields for name in leaf.when}
     return tuple(
         leaf
@@ -157,8 +161,8 @@ def _dispensable(form: Form) -> tuple[Field, ...]:
     )
 
 
-def _without_made(values: dict[Pointer, Data]) -> Iterator[str]:
-    """Drop the properties that the service or azure-ai-ml makes; their names."""
+def _drop_generated(values: dict[Pointer, Data]) -> Iterator[str]:
+    """Drop the properties that the service or azure-ai-ml generates; return their names."""
     properties = values.get(_PROPERTIES)
     if isinstance(properties, dict):
         yield from (dotted((*_PROPERTIES, key)) for key in properties if _OF_SERVICE.match(key))
@@ -168,7 +172,7 @@ def _without_made(values: dict[Pointer, Data]) -> Iterator[str]:
 
 
 def _says_nothing(leaf: Field, values: dict[Pointer, Data], form: Form) -> bool:
-    """Whether silence keeps what is there, and there is nothing."""
+    """Whether the value is empty, and omitting it keeps the live one."""
     keeps = leaf.absent is Absent.KEEP and not _is_required(leaf, form)
     value = values[leaf.at]
     return keeps and (value in ({}, [], "") or (leaf.at == _ARCHIVED and value is False))
@@ -178,23 +182,19 @@ def _is_required(leaf: Field, form: Form) -> bool:
     return len(leaf.at) == 1 and leaf.at[0] in form.schema.get("required", ())
 
 
-def _same_region(value: Data, location: str) -> bool:
-    return catalog.region(value) == catalog.region(location)
-
-
 def _secrets(
     data: dict[str, Data], values: dict[Pointer, Data], form: Form, body: Mapping[str, Data]
 ) -> Iterator[tuple[Pointer, str | None]]:
-    """What looks like a secret, and (as None) the credentials that no other stands in for."""
+    """Find what looks like a secret, and (as None) credentials without a substitute."""
     yield from list(masking.find(data))
     for leaf, marks in form.marked_secrets:
         if any(pointer.get(body, at) == word for at, word in marks.items()):
             yield leaf.at, None
-    if form.marked_secrets or any(leaf.credential and leaf.at in values for leaf in form.fields):
+    if form.marked_secrets or not values.keys().isdisjoint(form.credentials):
         return
-    for leaf in form.fields:
-        if leaf.secret and len(leaf.at) > 1 and any(at[:-1] == leaf.at[:-1] for at in values):
-            yield leaf.at, None
+    for secret in form.secrets:
+        if len(secret) > 1 and any(at[:-1] == secret[:-1] for at in values):
+            yield secret, None
 
 
 def _identifier(text: str) -> str:
@@ -202,12 +202,6 @@ def _identifier(text: str) -> str:
     return f"_{name}" if not name or name[0].isdigit() else name
 
 
-def _wrapped(remark: str) -> Iterator[str]:
-    line = ""
-    for word in remark.split(" "):
-        if line and len(line) + len(word) + 3 > _WIDTH:
-            yield line
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    yield line
+def _wrap(remark: str) -> Sequence[str]:
+    """Wrap a comment into lines, without their `#`."""
+    return [remark] if len(remark) <= _WIDTH else _COMMENT.wrap(remark)

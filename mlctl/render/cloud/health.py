@@ -1,4 +1,4 @@
-"""The health checks of `mlctl doctor`: a line for each, or JSON."""
+"""The health checks of `mlctl doctor`, one line each or as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = 12  # of the names
 
 
 def line(check: HealthCheck, *, color: bool = False) -> str:
-    """One check, and beneath it what to do."""
+    """Describe a check, and below it what to do."""
     sign, style = _SIGNS[check.status]
     styler = Styler(color)
     text = f"{styler.apply(sign, style)} {check.name:{_WIDTH}} {clean(check.found)}"
@@ -33,18 +33,18 @@ def line(check: HealthCheck, *, color: bool = False) -> str:
 
 
 def summary(checks: Sequence[HealthCheck]) -> str:
-    """The last line."""
+    """Return the last line."""
     failed = sum(check.status is HealthStatus.FAILED for check in checks)
     warned = sum(check.status is HealthStatus.WARNING for check in checks)
     if not failed and not warned:
         return "Everything is in order."
-    counts = ((failed, "thing is wrong", "things are wrong"), (warned, "warning", "warnings"))
+    counts = ((failed, "check failed", "checks failed"), (warned, "warning", "warnings"))
     parts = [counted(count, singular, plural) for count, singular, plural in counts if count]
     return ", ".join(parts) + "."
 
 
 def document(checks: Sequence[HealthCheck]) -> str:
-    """All of it as JSON."""
+    """Return all checks as JSON."""
     documents = [
         {
             "name": check.name,
@@ -60,11 +60,11 @@ def document(checks: Sequence[HealthCheck]) -> str:
 
 
 def report(answers: Sequence[Data]) -> str:
-    """The forms of a service's answers as JSON."""
+    """Return the shapes of a service's answers as JSON."""
     contents = {"format_version": FORMAT_VERSION, "mlctl": __version__, "answers": list(answers)}
     return as_json(contents, indent=2, ascii_only=False)
 
 
 def what_to_do(check: HealthCheck) -> str | None:
-    """Its own advice, or that on the refusal behind it."""
+    """Return the check's own advice, or that for the error behind it."""
     return check.advice or (advice(check.error) if check.error else None)

@@ -1,4 +1,4 @@
-"""Jobs as `az ml job show` prints them, with the numbers of the run; their events as text."""
+"""Jobs as `az ml job show` prints them, with the numbers of the run; job events as text."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _WIRE = {
 
 
 def resource(job: Job, scope: Scope) -> dict[str, Data]:
-    """A job under az's field names, the numbers of its run beside them."""
+    """Return a job under az's field names, with the numbers of its run."""
     body = job.body
     properties = body["properties"]
     system = body.get("systemData", {})
     part = "parentJobName" in properties
     declared = properties["jobType"] in _DOCUMENTS and "endpointName" not in properties
     document = _document(body, scope) if declared and not part else _scoring(properties)
-    kind = "Base" if part else properties["jobType"]  # what azure-ai-ml calls a part of another job
+    kind = "Base" if part else properties["jobType"]  # azure-ai-ml's word for a part of another job
     return {
         "id": body["id"],
         "name": job.name,
@@ -78,7 +78,7 @@ def resource(job: Job, scope: Scope) -> dict[str, Data]:
 
 
 def line(event: JobEvent, *, whose: bool = False) -> str:
-    """One event of a job's own story: when, what, and the facts, with the job only if `whose`."""
+    """Describe an event of a job: when, what, and the facts; with the job's name if `whose`."""
     shown_facts = {
         key: value for key, value in event.facts.items() if (whose or key != "job") and value != ""
     }
@@ -87,7 +87,7 @@ def line(event: JobEvent, *, whose: bool = False) -> str:
 
 
 def work_done(run: Mapping[str, Data]) -> str:
-    """`3/10 mini-batches, 1 failed`, or `40/100 steps`."""
+    """Format `3/10 mini-batches, 1 failed`, or `40/100 steps`."""
     if "mini_batches" in run:
         counts = run["mini_batches"]
         failed = f", {counts['failed']} failed" if counts["failed"] else ""
@@ -100,11 +100,11 @@ def work_done(run: Mapping[str, Data]) -> str:
 
 
 def summary(job: Job) -> Iterator[str]:
-    """How a job ended, as text."""
+    """Say how a job ended."""
     run = job.body["properties"].get("run", {})
     took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
-    done = f", {work_done(run)}" if work_done(run) else ""
-    yield clean(f"job {job.name}: {job.status}{took}{done}")
+    progress = f", {work_done(run)}" if work_done(run) else ""
+    yield clean(f"job {job.name}: {job.status}{took}{progress}")
     if run.get("warning"):
         lost = run["preempted_nodes"]
         yield clean(f"{run['warning']} ({counted(lost, 'node')})")
@@ -115,21 +115,21 @@ def summary(job: Job) -> Iterator[str]:
 
 
 def clock(seconds: float) -> str:
-    """Seconds since the submission of a job as `1d 02:03:04`."""
+    """Format seconds since the submission of a job as `1d 02:03:04`."""
     days, seconds_left = divmod(int(seconds), 86_400)
     text = f"{seconds_left // 3600:02}:{seconds_left // 60 % 60:02}:{seconds_left % 60:02}"
     return f"{days}d {text}" if days else text
 
 
 def _document(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
-    """What the YAML file of a job said."""
+    """Return what the YAML file of a job contained."""
     form = JOB.form_of({"type": _TYPES[body["properties"]["jobType"]]})
     values = pointer.nest(decode(body, form, scope))
     return {key: value for key, value in values.items() if key not in ("name", "type", "status")}
 
 
 def _scoring(properties: Mapping[str, Data]) -> dict[str, Data]:
-    """What a batch job runs on, reads and writes."""
+    """Return what a batch job runs on, reads and writes."""
     text = properties.get("computeId")
     compute = {"compute": str(text).rpartition("/")[2]} if text else {}
     inputs = {name: _uri(item) for name, item in properties.get("inputData", {}).items()}
@@ -138,7 +138,7 @@ def _scoring(properties: Mapping[str, Data]) -> dict[str, Data]:
 
 
 def _uri(item: Data) -> Data:
-    """An input or output of ARM as YAML has it."""
+    """Convert an input or output from ARM to YAML."""
     if not isinstance(item, dict):
         return item
     kind = item.get("jobInputType") or item.get("jobOutputType")

@@ -1,4 +1,4 @@
-"""The steps of a job that runs here, on a terminal while they run: state, time, last line."""
+"""The steps of a local job on a terminal while they run: state, time, last line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATES = {"Running": "cyan", RunStatus.COMPLETED: "green", RunStatus.FAILED: "b
 
 @contextmanager
 def viewing(stream: TextIO, plan: JobPlan, folder: Path) -> Iterator[StepsView]:
-    """A view while the block runs; it is removed at the end."""
+    """Show a view while the block runs; it is removed at the end."""
     console = Console(file=stream, highlight=False)
     view = StepsView(plan, folder, console)
     with Live(console=console, get_renderable=view.render, refresh_per_second=4, transient=True):
@@ -30,7 +30,7 @@ def viewing(stream: TextIO, plan: JobPlan, folder: Path) -> Iterator[StepsView]:
 
 
 class StepsView:
-    """What has come of the steps. Rich's own thread renders it."""
+    """The progress of the steps. Rich's own thread renders it."""
 
     def __init__(self, plan: JobPlan, folder: Path, console: Console) -> None:
         self._plan, self._folder, self._console = plan, folder, console
@@ -38,14 +38,14 @@ class StepsView:
         self._results: dict[str, NodeResult] = {}
 
     def change(self, name: str, result: NodeResult | None) -> None:
-        """A step begins, or has ended."""
+        """Record that a step begins or has ended."""
         if result is None:
             self._begun = {**self._begun, name: time.monotonic()}
         else:
             self._results = {**self._results, name: result}
 
     def render(self) -> Table:
-        """A row for each step, those that run first where there is no room for all."""
+        """Render a row per step; if they do not all fit, running ones first."""
         begun, results = self._begun, self._results
         running = [name for name in begun if name not in results]
         room = max(self._console.height - 3, 1)
@@ -66,7 +66,7 @@ class StepsView:
 
 
 def _last_line(folder: Path) -> str:
-    """The last line that a step has printed; of a sweep that of the newest trial."""
+    """Return the last line that a step, or the newest trial of a sweep, has printed."""
     logs = [folder / commands.LOG, *folder.glob(f"trials/*/{commands.LOG}")]
     lines = [line for log in logs for line in commands.last_lines(log)[-1:]]
     return lines[-1] if lines else ""

@@ -1,4 +1,4 @@
-"""What came of a job that was run here, for people and for programs."""
+"""The result of a local job run, for people and for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
 def table(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path, *, color: bool) -> str:
-    """A line for each node, the best parameters and metrics below, and where the outputs are."""
+    """Return a line per node, the best parameters and metrics, and where the outputs are."""
     styler = Styler(color)
     longest = max(map(len, results), default=0)
     lines = []
@@ -34,33 +34,33 @@ def table(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path, *, col
         lines.append(f"{name.ljust(longest)}  {status}  {seconds.rjust(9)}  {tail}".rstrip())
         if result.parameters:
             lines.append(f"{' ' * longest}  with {_values(result.parameters)}")
-    made = [name for name in plan.outputs if (folder / "outputs" / name).exists()]
-    lines += [f"output {name}: {folder / 'outputs' / name}" for name in made]
+    outputs = [name for name in plan.outputs if (folder / "outputs" / name).exists()]
+    lines += [f"output {name}: {folder / 'outputs' / name}" for name in outputs]
     return "\n".join([*lines, f"logs and outputs of each step: {folder}"])
 
 
 def failure(node: RunNode, result: NodeResult, again: str) -> str:
-    """Why a node failed: the line of its own code, its last lines, and how to run it again."""
+    """Explain why a node failed: the line of its code, its last output, and how to run it again."""
     lines = commands.last_lines(result.log)
     place = _own_line(node, result.folder, "\n".join(lines))
     head = f"ERROR: {node.name} ({node.where}): {result.why}"
-    where = [f"  --> {place}"] if place else []
+    arrow = [f"  --> {place}"] if place else []
     text = [f"  | {clean(line)}" for line in lines]
     lacking = next(filter(None, map(_LACKING.search, reversed(lines))), None)
     if lacking is not None:
         of = f" (`{clean(node.environment.name)}` is its environment)" if node.environment else ""
         package, dot, _ = lacking[1].partition(".")
         lack = f"the version of `{package}` in this Python has no `{lacking[1]}`"
-        lack = lack if dot else f"`{package}` is not in this Python"
+        lack = lack if dot else f"`{package}` is not installed in this Python"
         text.append(
-            f"  = hint: {lack}{of}: --python names one that has it; --environments venv makes one"
-            " of what the files say; or install it"
+            f"  = hint: {lack}{of}: use --python with one that has it, --environments venv"
+            " to build one from the files, or install it"
         )
-    return "\n".join([head, *where, *text, f"  = hint: again: {again}"])
+    return "\n".join([head, *arrow, *text, f"  = hint: to run it again: {again}"])
 
 
 def as_data(plan: JobPlan, results: Mapping[str, NodeResult], folder: Path) -> dict[str, Any]:
-    """The run as JSON: each step with its status, seconds, metrics, log and outputs."""
+    """Return the run as JSON: each step's status, seconds, metrics, log and outputs."""
     completed = all(result.status.is_well for result in results.values())
     return {
         "name": plan.name,
@@ -94,7 +94,7 @@ def _values(values: Mapping[str, Any]) -> str:
 
 
 def _own_line(node: RunNode, folder: Path, text: str) -> str | None:
-    """The last line of a traceback that is in the user's own code, by the user's path."""
+    """Find the last line of a traceback that is in the user's own code, with the user's path."""
     for match in reversed(list(_TRACE.finditer(text))):
         file = Path(match["file"])
         inside = file if not file.is_absolute() else None

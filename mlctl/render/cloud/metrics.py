@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.backends.ports.monitor import MetricInterval, Series
 from mlctl.pointer import Data
 from mlctl.render.page import charts
 
 
 def document(series: Sequence[Series]) -> list[dict[str, Data]]:
-    """Every number there is."""
+    """Return every value."""
     return [
         {
             "metric": series_.name,
@@ -31,24 +31,27 @@ def document(series: Sequence[Series]) -> list[dict[str, Data]]:
 
 
 def rows(series: Sequence[Series]) -> list[dict[str, Data]]:
-    """A row for each interval: how many nodes were lost, of the other metrics the average."""
+    """Return a row per interval: the number of nodes lost, and averages of the other metrics."""
     starts = [interval.start for interval in series[0].intervals] if series else []
     return [
         {
             "time": start,
-            **{series_.name: _told(series_, series_.intervals[number]) for series_ in series},
+            **{
+                series_.name: _interval_value(series_, series_.intervals[number])
+                for series_ in series
+            },
         }
         for number, start in enumerate(starts)
     ]
 
 
 def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
-    """Bars, one metric after the other: how many nodes were lost, of the others the average."""
+    """Draw bars for each metric: the number of nodes lost, and averages of the others."""
     parts = [
         f"{series_.name}\n"
         + charts.bars(
             [
-                (interval.start[:16].replace("T", " "), _told(series_, interval))
+                (interval.start[:16].replace("T", " "), _interval_value(series_, interval))
                 for interval in series_.intervals
             ],
             width=width,
@@ -59,6 +62,6 @@ def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
     return "\n".join(parts)
 
 
-def _told(series: Series, interval: MetricInterval) -> float:
-    """A sum over minutes of how many nodes there are says nothing that one can see."""
+def _interval_value(series: Series, interval: MetricInterval) -> float:
+    """Return the sum for losses, else the average: sums of node counts mean nothing."""
     return interval.total if series.name.startswith("Preempted") else round(interval.average, 2)

@@ -14,18 +14,18 @@ from mlctl.pointer import Data, Pointer
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.source import dump_inert
 
-# knack.output: what an automatic table leaves out.
+# knack.output: the keys that an automatic table omits
 _NOT_IN_TABLES = ("id", "type", "etag")
 _PADDING = 2  # tabulate.MIN_PADDING
 
 
 def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Data]:
-    """A live resource under the field names of its YAML file, the service's own fields included.
+    """Return a live resource under the field names of its YAML file, with the service's own fields.
 
-    `form` is the shape of the file; the one that the body suggests by default.
+    `form` is the shape of the file; by default the one that the body suggests.
 
-    It can be given to `create -f` as it stands, which passes over the service's own fields. Secrets
-    are not in it: the service never returns them.
+    The result can be given to `create -f`, which ignores the service's own fields. It contains no
+    secrets: the service never returns them.
     """
     kind, address = kind_of(live.address), live.address
     shape = form or form_of_body(kind, live.body, scope)
@@ -38,9 +38,9 @@ def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Da
 
 
 def printed(live: Live, scope: Scope) -> dict[str, Data]:
-    """A live resource as `az ml` prints it: in az's form, with the group beside the id.
+    """Return a live resource as `az ml` prints it: in az's form, with the group beside the id.
 
-    It can be given to `create -f` as it stands.
+    The result can be given to `create -f`.
     """
     kind = kind_of(live.address)
     form_name = form_of_body(kind, live.body, scope)
@@ -51,7 +51,7 @@ def printed(live: Live, scope: Scope) -> dict[str, Data]:
         data.pop("type", None)  # a flat deployment has none
     fields = {field.at[0] for field in form.fields}
     empty: dict[str, Data] = {key: {} for key in kind.az.printed_empty if key in fields}
-    of_group = "/resourcegroups/" in str(data.get("id")).casefold()  # not of a registry
+    of_group = "/resourcegroups/" in str(data.get("id")).casefold()  # not for a registry
     group = {"resourceGroup": scope.resource_group} if of_group else {}
     return {**empty, **data, **group}
 
@@ -59,11 +59,11 @@ def printed(live: Live, scope: Scope) -> dict[str, Data]:
 def output(
     data: Data, fmt: str, *, color: bool = False, columns: Sequence[str] | None = None
 ) -> str:
-    """`data` in one of az's formats: json, jsonc, yaml, yamlc, table, tsv or none.
+    """Format `data` in one of az's formats: json, jsonc, yaml, yamlc, table, tsv or none.
 
-    All but `none` end in a line break. `columns` are those of a table, in their order; without them
-    a table has all that is neither an object nor a list. Nothing is no line of a table or tsv, as
-    for az: scripts ask `[ -z "$(... -o tsv)" ]`.
+    All but `none` end in a line break. `columns` are those of a table, in order; the default is
+    every value that is neither an object nor a list. As for az, empty data gives no line in a table
+    or tsv: scripts test `[ -z "$(... -o tsv)" ]`.
     """
     if data is None and fmt in ("table", "tsv"):
         return ""
@@ -83,7 +83,7 @@ def output(
 
 
 def _table(data: Data, columns: Sequence[str] | None, *, color: bool = False) -> str:
-    """As `tabulate` draws its `simple` format, which az uses; never wrapped, never cut."""
+    """Draw a table in `tabulate`'s `simple` format, as az does; never wrapped or cut."""
     rows = [_cells(row, columns) for row in (data if isinstance(data, list) else [data])]
     heads = list(dict.fromkeys(head for row in rows for head in row))
     if not heads:
@@ -94,18 +94,18 @@ def _table(data: Data, columns: Sequence[str] | None, *, color: bool = False) ->
         for place, head in enumerate(heads)
     ]
     lines.insert(1, ["-" * width for width in widths])
-    drawn = [_padded(line, widths, color=color) for line in lines]
+    drawn = [_pad(line, widths, color=color) for line in lines]
     heads_line = Styler(color).apply(drawn[0].removesuffix("\n"), Style.BOLD)
     return "".join([f"{heads_line}\n", *drawn[1:]])
 
 
-def _padded(line: Sequence[str], widths: Sequence[int], *, color: bool) -> str:
+def _pad(line: Sequence[str], widths: Sequence[int], *, color: bool) -> str:
     cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
     text = "  ".join(cells).rstrip() + "\n"
     return _STATE.sub(_in_color, text) if color else text
 
 
-# States that are well, on their way, or wrong, as words of their own.
+# States that are well, in progress, or wrong, as whole words.
 _STATES = {
     Style.GREEN: ("Succeeded", "idle", "running"),
     Style.YELLOW: (
@@ -155,7 +155,7 @@ def _cell(value: Data) -> str:
 
 
 def _row(item: Data) -> str:
-    """A line of az's tsv: values in their order, lists as their length, objects as nothing."""
+    """Format a line of az's tsv: values in order, lists as their length, objects as nothing."""
     if isinstance(item, bool):
         return str(item).lower()
     values: Sequence[Data] = [item]

@@ -1,4 +1,4 @@
-"""The columns of `-o table` of what is no resource; those of resources are their kinds'."""
+"""The columns of `-o table` for data that is not a resource; kinds define their own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NODES: Columns = {
 
 
 def rows(data: Data, columns: Columns) -> list[dict[str, Data]]:
-    """What stands in the columns, for one resource or a list of them."""
+    """Return the columns of one item or a list of them."""
     items = data if isinstance(data, list) else [data]
     return [
         {
@@ -38,7 +38,7 @@ def rows(data: Data, columns: Columns) -> list[dict[str, Data]]:
 
 
 def _cell(value: Data) -> Data:
-    """What stands in a cell; a map as flags take it: `blue=90 green=10`."""
+    """Return a cell's value; a map as flags accept it: `blue=90 green=10`."""
     if isinstance(value, dict):
         return " ".join(f"{key}={item}" for key, item in value.items())
     return "" if value is None else value

@@ -20,9 +20,9 @@ from mlctl.render.terminal.terminal import clean
 def watch(
     updates: Iterator[JobProgress], lines: Callable[[JobProgress], Sequence[str]], stream: TextIO
 ) -> JobProgress:
-    """Show a job until it has ended; its last progress. The bar stays.
+    """Show a job until it ends, and return its last progress. The bar stays.
 
-    It is never behind the lines above it.
+    The bar is never behind the lines above it.
     """
     console = Console(file=stream, highlight=False)
     columns = (
@@ -35,7 +35,7 @@ def watch(
         task = bars.add_task("", total=None, text="")
         for progress in chain((first,), updates):
             _show(bars, task, progress)
-            bars.refresh()  # the bar that stands under the next lines
+            bars.refresh()  # the bar below the next lines
             for line in lines(progress):
                 console.print(Text(line), soft_wrap=True)
     return progress

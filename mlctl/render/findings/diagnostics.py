@@ -1,4 +1,4 @@
-"""A report as text: each finding with the lines that it refers to, underlined."""
+"""A report as text: each finding with its lines, underlined."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mlctl.render.terminal.terminal import Style, Styler, cells, clean, width
 from mlctl.schema.text import counted
 
 _NEAR = 4  # lines between two labels that one snippet shows
-_FAR = 1000  # characters of a line, on either side of a label, that are looked at
+_FAR = 1000  # characters of a line on either side of a label that are read
 _MOST = 100  # findings of a file that are shown
-_LEAST = 20  # columns of text that a narrow terminal gets all the same
+_LEAST = 20  # columns of text that even a narrow terminal gets
 _MORE = "…"
 
 
@@ -22,9 +22,9 @@ _Marked: TypeAlias = tuple[Label, Style]  # and how it is drawn
 
 
 def report(findings: Report, *, color: bool = False, width: int = 100) -> str:
-    """The findings, with blank lines between them; nothing for an empty report.
+    """Render the findings, with blank lines between them; "" for an empty report.
 
-    Of each file the first 100 are shown, errors before warnings, and how many more there are.
+    Of each file the first 100 are shown, errors before warnings, and the number of the others.
     """
     layout = _Layout(color, width)
     parts: list[str] = []
@@ -50,7 +50,7 @@ _TONES = {
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How findings are drawn: in colour or not, and how wide."""
+    """How findings are drawn: whether in colour, and how wide."""
 
     color: bool
     width: int = 100
@@ -109,7 +109,7 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The part of a line that fits, and the stretch of it that is underlined, in columns."""
+    """The part of a line that fits, and the columns of it that are underlined."""
 
     text: str
     indent: int
@@ -118,7 +118,7 @@ class _Line:
 
     @classmethod
     def around(cls, label: Label, room: int) -> _Line:
-        """The line of `label`, cut to `room` columns around it."""
+        """Cut the line of `label` to `room` columns around it."""
         span = label.span
         whole = span.source.shown(span.line)
         begin = max(span.column - _FAR, 0)
@@ -139,7 +139,7 @@ def _blank(span: Span) -> bool:
 
 
 def _window(line: list[tuple[str, int]], start: int, end: int, room: int) -> tuple[int, int]:
-    """The stretch of `shown` to print: all of it, or what fits around `start` to `end`."""
+    """Return the stretch of `shown` to print: all of it, or what fits around `start` to `end`."""
     if width(line) <= room:
         return 0, len(line)
     room -= 2 * len(_MORE)
@@ -155,7 +155,7 @@ def _window(line: list[tuple[str, int]], start: int, end: int, room: int) -> tup
 
 
 def _fitting(line: Sequence[tuple[str, int]], room: int) -> int:
-    """How many of `shown`, from the first, take at most `room` columns."""
+    """Count how many of `shown`, from the first, take at most `room` columns."""
     for count, (_, columns) in enumerate(line):
         room -= columns
         if room < 0:
@@ -164,7 +164,7 @@ def _fitting(line: Sequence[tuple[str, int]], room: int) -> int:
 
 
 def _groups(labels: Sequence[_Marked]) -> list[list[_Marked]]:
-    """Labels that one snippet can show together; the first label of each names the place."""
+    """Group labels that fit one snippet; the first of each group is the place shown."""
     groups: list[list[_Marked]] = []
     for marked in labels:
         span = marked[0].span

@@ -15,17 +15,18 @@ from mlctl.schema import Schema
 from mlctl.schema.text import enumerated, example, listed, nearest, typed, with_article
 
 _WIDTH = 88
-_TELLING = 12  # letters of an error by which it is recognized
-_LARGEST = 2**31 - 1  # what fits into REST's int32 is no bound to tell people of
+_TELLING = 12  # letters of an error that identify it
+_LARGEST = 2**31 - 1  # bounds that only reflect REST's int32 are not shown
 _IDENTITY = ("name", "endpoint_name", "version")
 
 
 def explain(word_or_path: str, rules: Iterable[Rule]) -> str:
-    """The page about a rule (by its code, its name, or the words of Azure's error for the same
-    cause), a kind, or a field as `kind.field.field`.
+    """Return the page about a rule, a kind, or a field (`kind.field.field`).
+
+    A rule is found by its code, its name, or the words of Azure's error for the same cause.
 
     Raises:
-        ValueError: there is no such thing; the message says what is near.
+        ValueError: nothing has that name; the message suggests similar ones.
     """
     rules = tuple(rules)
     by_word = {word: rule for rule in rules for word in (rule.code, rule.name)}
@@ -44,7 +45,7 @@ def explain(word_or_path: str, rules: Iterable[Rule]) -> str:
 
 
 def _rule_of_error(text: str, rules: Iterable[Rule]) -> Rule | None:
-    """The rule for an error of Azure, by its code or by words of its message."""
+    """Find the rule for an error of Azure, by its code or words of its message."""
     text = text.casefold()
     for rule in (rule.documented() for rule in rules):
         for words in map(str.casefold, rule.azure):
@@ -54,7 +55,7 @@ def _rule_of_error(text: str, rules: Iterable[Rule]) -> Rule | None:
 
 
 def _explain_rule(rule: Rule) -> str:
-    """A rule: what it finds, why it matters, what to do."""
+    """Describe a rule: what it finds, why it matters, what to do."""
     waive = f"`# mlctl:ignore={rule.code}` at the line, or `--ignore {rule.code}`."
     parts = [
         f"{rule.code} {rule.name} ({rule.severity.value})",
@@ -69,7 +70,7 @@ def _explain_rule(rule: Rule) -> str:
 
 
 def _explain_kind(kind: Kind) -> str:
-    """A kind: what it is, its fields in every form, an example."""
+    """Describe a kind: what it is, its fields in every form, an example."""
     root = schema.resolved(kind.schema)
     forms = [form for _, form in schema.forms(root)]
     parts = [f"{kind.name}: {root['title'].lower()}", _paragraph(root["description"])]
@@ -85,11 +86,7 @@ def _explain_kind(kind: Kind) -> str:
 
 
 def _explain_field(kind: Kind, at: Pointer) -> str:
-    """A field: what it means, what it takes, its default, what a change does, its name on the wire.
-
-    Raises:
-        ValueError: the kind has no such field.
-    """
+    """A field: what it means and takes, its default, what a change does, its name on the wire."""
     forms = [form for _, form in schema.forms(schema.resolved(kind.schema))]
     having = [(form, level) for form in forms if (level := _find(form, at)) is not None]
     if not having:
@@ -100,7 +97,7 @@ def _explain_field(kind: Kind, at: Pointer) -> str:
         facts = list(_facts(kind, matching[0], at, level))
         if len(forms) > 1:
             facts.append(("forms", "; ".join(_form_name(form) for form in matching)))
-            facts += _elsewhere(forms, level, [form for form, _ in having])
+            facts += _find_in_other_forms(forms, level, [form for form, _ in having])
         parts += [_paragraph(level.get("description", "")), _table(facts)]
         inner = list(_rows(level, kind, owned="x-mlctl-wire" in level))
         parts += ["Fields\n" + _table(inner)] if inner else []
@@ -115,7 +112,7 @@ def _distinct(schemas: Iterable[Schema]) -> list[Schema]:
 
 
 def _find(part: Schema, at: Pointer) -> Schema | None:
-    """The schema at `at`, also inside an inline asset or an item of a list."""
+    """Find the schema at `at`, including inside an inline asset or a list item."""
     if not at:
         return part
     name, *below = at
@@ -147,13 +144,13 @@ def _read_only(level: Schema) -> bool:
 def _rows(
     part: Schema, kind: Kind, above: Pointer = (), *, owned: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """A row for each field that a file can set; `owned` if they are part of a field above."""
+    """Return a row per field that a file can set; `owned` if they are part of a field above."""
     required = {*part.get("required", ()), *part.get("items", {}).get("required", ())}
     for name, inner in _properties(part):
         if _read_only(inner) or name == "$schema":
             continue
         at = (*above, name)
-        remarks = [_takes(inner), *["required"][: name in required]]
+        remarks = [_describe_values(inner), *["required"][: name in required]]
         if "x-mlctl-alias" in inner:
             remarks.append(f"stands for `{_main(inner)}`")
         else:
@@ -166,7 +163,7 @@ def _rows(
 
 def _facts(kind: Kind, form: Schema, at: Pointer, level: Schema) -> Iterator[tuple[str, str]]:
     owner = _owner(form, at)
-    yield "takes", _takes(level)
+    yield "takes", _describe_values(level)
     grammar = [
         branch["x-mlctl-reference"] for branch in _branches(level) if "x-mlctl-reference" in branch
     ]
@@ -175,7 +172,7 @@ def _facts(kind: Kind, form: Schema, at: Pointer, level: Schema) -> Iterator[tup
     if "x-mlctl-name" in level:
         yield "rule", level["x-mlctl-name"]
     if "x-mlctl-alias" in level:
-        yield "stands for", f"`{_main(level)}`, where that one's mapping is not written"
+        yield "stands for", f"`{_main(level)}`, if its mapping is absent"
     elif "default" in level:
         yield "default", _plain(level["default"])
     yield "a change", f"is one of `{owner}`" if owner else _change(kind, at, level)
@@ -189,7 +186,7 @@ def _facts(kind: Kind, form: Schema, at: Pointer, level: Schema) -> Iterator[tup
 
 
 def _owner(form: Schema, at: Pointer) -> str | None:
-    """The field above that this one is only a part of: a subnet, an inline model."""
+    """Return the field above that this one is only a part of: a subnet, an inline model."""
     for end in range(1, len(at)):
         if "x-mlctl-wire" in (_find(form, at[:end]) or {}):
             return pointer.dotted(at[:end])
@@ -202,8 +199,8 @@ def _branches(level: Schema) -> Iterator[Schema]:
         yield from _branches(branch)
 
 
-def _takes(level: Schema) -> str:
-    """The type, the words or the bounds of a field."""
+def _describe_values(level: Schema) -> str:
+    """Return the type, the words or the bounds of a field."""
     words = enumerated(level)
     if words:
         return listed(words) + ", in any letter case"
@@ -215,21 +212,21 @@ def _takes(level: Schema) -> str:
 
 
 def _types(level: Schema) -> list[str]:
-    """The types that a field takes, in order."""
+    """Return the types that a field accepts, in order."""
     types = level.get("type")
     if types is None:
         types = [name for branch in level.get("anyOf", ()) for name in _types(branch) or ["string"]]
     return list(dict.fromkeys([types] if isinstance(types, str) else types))
 
 
-_OVERWRITTEN = "in place, as az writes it; with blue-green in another deployment"
+_OVERWRITTEN = "in place, as az does; with blue-green in another deployment"
 
 
 def _change(kind: Kind, at: Pointer, level: Schema) -> str:
     if at[-1] in _IDENTITY and len(at) == 1:
-        return "is another resource"
+        return "makes it another resource"
     if _read_only(level):
-        return "is the service's: in a file it is ignored"
+        return "is set by the service: ignored in files"
     if "x-mlctl-wire" not in level:
         return "see its fields" if "properties" in level else "is not sent to the service"
     if "update" in level.get("x-ms-mutability", ["update"]):
@@ -256,21 +253,21 @@ def _form_name(form: Schema) -> str:
     return f"`type: {types[0]}`" if len(types) == 1 else "no `type`"
 
 
-def _elsewhere(
+def _find_in_other_forms(
     forms: list[Schema], level: Schema, having: list[Schema]
 ) -> Iterator[tuple[str, str]]:
-    """Where the other forms have what goes to the same place on the wire."""
+    """Find where other forms have what goes to the same place on the wire."""
     for form in forms:
         if "x-mlctl-wire" in level and not any(form is having_form for having_form in having):
-            for at, other_schema in _all(form):
+            for at, other_schema in _all_levels(form):
                 if other_schema.get("x-mlctl-wire") == level["x-mlctl-wire"]:
                     yield "elsewhere", f"`{pointer.dotted(at)}` with {_form_name(form)}"
 
 
-def _all(part: Schema, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]]:
+def _all_levels(part: Schema, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]]:
     for name, inner in part.get("properties", {}).items():
         yield (*at, name), inner
-        yield from _all(inner, (*at, name))
+        yield from _all_levels(inner, (*at, name))
 
 
 def _plain(value: Data) -> str:

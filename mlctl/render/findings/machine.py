@@ -1,4 +1,4 @@
-"""A report as JSON, as annotations of GitHub and Azure Pipelines, as Code Quality of GitLab."""
+"""A report as JSON, as annotations of GitHub and Azure Pipelines, and as Code Quality of GitLab."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.version import __version__
 
 FORMAT_VERSION = "1.0"
-_LONGEST_LINE = 2000  # characters; a longer line is no help as a snippet
+_LONGEST_LINE = 2000  # characters; longer lines are not useful as a snippet
 
 
 def as_json(report: Report) -> str:
-    """The report in the shape of `terraform validate -json`, ASCII only.
+    """Format the report like `terraform validate -json`, ASCII only.
 
     Lines and columns count from 1, in code points; `byte` and the offsets of a snippet from 0.
     """
@@ -24,7 +24,7 @@ def as_json(report: Report) -> str:
 
 
 def document(report: Report) -> dict[str, Data]:
-    """What `as_json` prints, for a command that says more than its diagnostics."""
+    """Return the data of `as_json`, for commands that add to their diagnostics."""
     return {
         "format_version": FORMAT_VERSION,
         "valid": not report.failed,
@@ -35,23 +35,23 @@ def document(report: Report) -> dict[str, Data]:
 
 
 def diagnostics(report: Report) -> list[dict[str, Data]]:
-    """The findings of `report`, one object each."""
+    """Return the findings of `report`, one object each."""
     offsets = positions.Offsets()
     return [_finding(diagnostic, report, offsets) for diagnostic in report]
 
 
 def github(report: Report) -> str:
-    """GitHub's workflow commands: `::error file=...,line=...::message`, one line each."""
+    """Format GitHub's workflow commands: `::error file=...,line=...::message`, one line each."""
     return "".join(_github(diagnostic, report) for diagnostic in report)
 
 
 def azure_pipelines(report: Report) -> str:
-    """Azure Pipelines' logging commands: `##vso[task.logissue type=error;...]message`."""
+    """Format Azure Pipelines' logging commands: `##vso[task.logissue type=error;...]message`."""
     return "".join(_azure(diagnostic, report) for diagnostic in report)
 
 
 def gitlab(report: Report) -> str:
-    """GitLab's report of kind `codequality`: a list, each finding with a fingerprint of its own."""
+    """Format GitLab's `codequality` report: a list of findings, each with a unique fingerprint."""
     issues = [_gitlab(diagnostic, report, number) for number, diagnostic in enumerate(report)]
     return inert.as_json(issues, indent=2) + "\n"
 
@@ -99,7 +99,7 @@ def _range(span: Span, offsets: positions.Offsets) -> dict[str, Data]:
 
 
 def _snippet(span: Span, context: str | None) -> dict[str, Data] | None:
-    """The first line of the place, as Terraform words it."""
+    """Return the first line of the place, under Terraform's keys."""
     code = span.source.shown(span.line)
     if len(code) > _LONGEST_LINE:
         return None
@@ -145,7 +145,7 @@ def _azure(diagnostic: Diagnostic, report: Report) -> str:
 
 
 def _message(diagnostic: Diagnostic) -> str:
-    """The message and what to do, on one line without anything that could steer a terminal."""
+    """Join message and hint on one line, without anything that could control a terminal."""
     detail = positions.detail(diagnostic)
     return clean(f"{diagnostic.message} ({detail})" if detail else diagnostic.message)
 
@@ -173,7 +173,7 @@ HOME = "https://mlctl.dev"
 
 
 def sarif(findings: Report) -> str:
-    """The findings, and every rule that fired; paths stay relative to where the command ran."""
+    """Format the findings, and every rule that fired, as SARIF; paths stay relative."""
     fired = sorted(
         {finding.rule.code: finding.rule.documented() for finding in findings}.values(),
         key=lambda rule: rule.code,

@@ -20,7 +20,7 @@ class Offsets:
         self._starts: dict[int, list[int]] = {}
 
     def of(self, source: SourceText, line: int, column: int) -> int:
-        """How many bytes precede a place; a byte order mark is not counted."""
+        """Count the bytes before a place, without a byte order mark."""
         starts = self._starts.get(id(source))
         if starts is None:
             starts = self._starts[id(source)] = list(_starts(source.text))
@@ -30,24 +30,24 @@ class Offsets:
 
 
 def detail(diagnostic: Diagnostic) -> str:
-    """The hint, and the related positions."""
+    """Return the hint and the related positions."""
     sentences = [diagnostic.hint] if diagnostic.hint else []
     sentences += [f"{label.text or 'see'}: {place(label.span)}" for label in diagnostic.related]
     return "; ".join(sentences)
 
 
 def place(span: Span) -> str:
-    """`train.yml:4:1`."""
+    """Format `train.yml:4:1`."""
     return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
 
 
 def path(label: Label) -> str:
-    """The file of a label, with forward slashes."""
+    """Return the file of a label, with forward slashes."""
     return PurePath(label.span.source.name).as_posix()
 
 
 def uri(name: str) -> str:
-    """A path as a URI reference: relative ones stay so, absolute ones become `file:`."""
+    """Return a path as a URI reference; absolute paths become `file:` URIs."""
     pure = PurePath(name)
     return pure.as_uri() if pure.is_absolute() else quote(os.fsencode(pure.as_posix()))
 
@@ -56,6 +56,6 @@ def _starts(text: str) -> Iterator[int]:
     offset = 0
     yield offset
     pieces = iter(_BREAKS.split(text))
-    for line, end in zip(pieces, pieces, strict=False):  # the last line has no end
+    for line, end in zip(pieces, pieces, strict=False):  # the last line has no line break
         offset += len(line.encode(errors="replace")) + len(end.encode())
         yield offset

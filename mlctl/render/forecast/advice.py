@@ -36,7 +36,7 @@ _LEAST = 1e-9
 
 
 class Mark(NamedTuple):
-    """A configuration in the scatter: its time across, its cost up, as logarithms.
+    """A configuration in the scatter: time across and cost up, as logarithms.
 
     The recommended one is marked.
     """
@@ -49,13 +49,13 @@ class Mark(NamedTuple):
 
 
 def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
-    """The rows, a scatter of cost against time, and the recommendation with its margin."""
+    """Render the rows, a scatter of cost against time, and the recommendation with its margin."""
     width = max(min(width, _WIDE), _NARROW)
     parts = [
         subject(data),
         "\n".join(grid(rows(data), Styler(color))),
         "\n".join(grid(options(data), Styler(color))) if len(data["options"]) > _TIERS else "",
-        _scatter(data, width) if _placed(data) else "",
+        _scatter(data, width) if _plottable(data) else "",
         "\n".join(recommendation(data)),
         assumptions(data, width),
     ]
@@ -63,7 +63,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
 
 
 def subject(data: Mapping[str, Any]) -> str:
-    """What the advice is on, in a line: the deployment, the cluster, and how much was tried."""
+    """Describe in a line the deployment, the cluster, and how much was tried."""
     return (
         f"{clean(data['deployment'])} on {clean(data['cluster'])}, {clean(data['weather'])}:"
         f" {data['configurations']} configurations tried in {data['histories']} histories"
@@ -71,7 +71,7 @@ def subject(data: Mapping[str, Any]) -> str:
 
 
 def rows(data: Mapping[str, Any]) -> Grid:
-    """The configurations as a table of cells; their numbers are those of the scatter."""
+    """Return the configurations as table cells, with the numbers of the scatter."""
     numbered = [
         {**row, "mark": _mark(data, at), "number": at + 1} for at, row in enumerate(data["rows"])
     ]
@@ -84,7 +84,7 @@ def rows(data: Mapping[str, Any]) -> Grid:
 
 
 def options(data: Mapping[str, Any]) -> Grid:
-    """The best configuration of each size, region and tier as a table of cells."""
+    """Return the best configuration of each size, region and tier as table cells."""
     rows = data["options"]
     rated = any(row["eviction_rate"] for row in rows)
     columns = [column for column in _OPTIONS if rated or column[0] != _EVICTIONS]
@@ -92,41 +92,44 @@ def options(data: Mapping[str, Any]) -> Grid:
 
 
 def recommendation(data: Mapping[str, Any]) -> list[str]:
-    """What to change, why, and by which margin: a sentence or two each."""
+    """Say what to change, why, and by which margin, in a sentence or two each."""
     return list(_recommendation(data))
 
 
 def points(data: Mapping[str, Any]) -> list[Mark]:
-    """The marks of the scatter, those of rows first; what is not always done has no place in it."""
+    """Return the marks of the scatter, rows first; only jobs that always end have a place."""
     marks = [
         Mark(
-            _settings(data["rows"][point["row"]]) if point["row"] is not None else _changed(point),
+            _settings(data["rows"][point["row"]])
+            if point["row"] is not None
+            else _describe_changes(point),
             _log(point["time_p95_s"]),
             _log(point["cost"]),
             point["row"],
             point["row"] is not None and point["row"] == data["recommended"],
         )
-        for point in _placed(data)
+        for point in _plottable(data)
     ]
     return sorted(marks, key=lambda point: (point.row is None, point.row or 0))
 
 
 def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
     at = data["recommended"]
-    if at is None and not _placed(data):
+    if at is None and not _plottable(data):
         yield "No configuration gets the job done in every history: none is recommended."
     elif at is None:
-        yield "No configuration keeps what was asked for; the cheapest are shown."
+        yield "No configuration keeps the limits; the cheapest are shown."
     else:
         row, margin = data["rows"][at], data["margin"]
         yield _what(row)
         now = data["rows"][0]["until_done"]
         if now["not_done"]:
             yield (
-                f"What there is is not done by day 90 in {chance(now['p_not_done'])} of the cases"
+                "With today's settings the job is not done by day 90 in "
+                f"{chance(now['p_not_done'])} of the cases"
                 f" (spent so far: {usd(now['spent'])} on average)."
             )
-        for name, rival in (("now", "what there is"), ("next", "the next best")):
+        for name, rival in (("now", "the current settings"), ("next", "the next best")):
             if margin[name] is not None:
                 yield _margin(margin[name], rival)
         if "concurrency" in row["settings"]:
@@ -136,19 +139,20 @@ def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
             )
         if row["between"]:
             yield (
-                f"Its {row['min_instances']} nodes that stay cost {usd(row['between'])} from one"
-                f" job to the next, with {data['jobs_per_month']:g} jobs a month, which is counted."
+                f"Its {row['min_instances']} permanent nodes cost {usd(row['between'])} from one"
+                f" job to the next, with {data['jobs_per_month']:g} jobs a month, which is "
+                "included."
             )
         yield f"Its cluster needs a quota of {row['quota_cores']} {_tier(row)} cores."
     yield from _quota(data)
     if data["without_price"]:
-        yield f"Not tried, for no price is known: {clean(', '.join(data['without_price']))}."
+        yield f"Not tried, because no price is known: {clean(', '.join(data['without_price']))}."
 
 
 def _what(row: Mapping[str, Any]) -> str:
-    totals, text = row["until_done"], "Keep what there is"
+    totals, text = row["until_done"], "Keep the current settings"
     if row["settings"]:
-        text = f"Set {_changed(row)}"
+        text = f"Set {_describe_changes(row)}"
     return (
         f"{text}: {usd(totals['cost']['value'])} until done, after"
         f" {time(totals['time_s']['value'])} on average, cancelled in"
@@ -156,20 +160,23 @@ def _what(row: Mapping[str, Any]) -> str:
     )
 
 
-def _changed(of: Mapping[str, Any]) -> str:
+def _describe_changes(of: Mapping[str, Any]) -> str:
     return clean(", ".join(f"{name}: {scalar(to)}" for name, to in of["settings"].items()))
 
 
 def _quota(data: Mapping[str, Any]) -> Iterator[str]:
-    """What the quota rules out: once for each reason, with the number of configurations."""
+    """Say what the quota rules out, once per reason, with the number of configurations."""
     over = data["quota"]["over"]
     now = data["rows"][0]["over_quota"]
     if now is not None:
-        yield f"The quota is too small for what there is: {clean(now)}."
+        yield f"The quota is too small for the current settings: {clean(now)}."
     if over:
         why = Counter(entry["why"].partition(":")[0] for entry in over)
         reasons = ", ".join(f"{clean(reason)} ({count})" for reason, count in why.items())
-        yield f"For {len(over)} configurations, not tried, the quota is too small: {reasons}."
+        yield (
+            f"For {len(over)} configurations, which were not tried, the quota is too small: "
+            f"{reasons}."
+        )
     if over or now is not None:
         yield f"Quotas are those of {clean(data['quota']['source'])}."
 
@@ -181,7 +188,7 @@ def _tier(row: Mapping[str, Any]) -> str:
 def _margin(of: Mapping[str, Any], rival: str) -> str:
     low, high = of["low"], of["high"]
     if low is None or high is None or low <= 0 <= high:
-        return f"In cost it cannot be told apart from {rival}."
+        return f"Its cost does not differ measurably from that of {rival}."
     if high < 0:
         return (
             f"It is {usd(-of['value'])} dearer than {rival} ({usd(-high)} to {usd(-low)}, paired)."
@@ -224,14 +231,14 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def _fits(row: Mapping[str, Any]) -> str:
-    """Whether the quota allows it, as far as it is known: of its own size and region."""
+    """Whether the quota of its size and region, if known, allows it."""
     if {"size", "location"} & row["settings"].keys():
         return "not known"
     return "fits" if row["over_quota"] is None else "too small"
 
 
 def _evictions(row: Mapping[str, Any]) -> str:
-    """The eviction rate of Spot, which dedicated nodes do not have."""
+    """Return the eviction rate of Spot; dedicated nodes have none."""
     rate = row["eviction_rate"] if row["tier"] == "low_priority" else ""
     return f"{rate} %" if rate else "-"
 
@@ -254,14 +261,14 @@ _OPTIONS: tuple[Column, ...] = (
 
 
 def ends(data: Mapping[str, Any]) -> tuple[tuple[str, str], tuple[str, str]]:
-    """The words at the ends of the two axes of the scatter: times, then costs."""
-    times = [point["time_p95_s"] for point in _placed(data)]
-    costs = [point["cost"] for point in _placed(data)]
+    """Return the words at the ends of the two axes of the scatter: times, then costs."""
+    times = [point["time_p95_s"] for point in _plottable(data)]
+    costs = [point["cost"] for point in _plottable(data)]
     return (time(min(times)), time(max(times))), (usd(min(costs)), usd(max(costs)))
 
 
-def _placed(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The configurations that are done in every history: the others have no cost until done."""
+def _plottable(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the configurations that always finish: the others have no cost until done."""
     return [point for point in data["points"] if point["cost"] is not None]
 
 

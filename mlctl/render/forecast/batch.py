@@ -45,12 +45,12 @@ LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """The forecast as JSON, ASCII only."""
+    """Format the forecast as JSON, ASCII only."""
     return inert.as_json(data, indent=2) + "\n"
 
 
 def csv(data: Mapping[str, Any]) -> str:
-    """The rows as CSV; of an interval the columns `_low` and `_high`."""
+    """Format the rows as CSV; intervals become columns `_low` and `_high`."""
     out = io.StringIO()
     lines = [dict(_flat(row)) for row in data["rows"]]
     names = list(dict.fromkeys(name for line in lines for name in line))
@@ -61,7 +61,7 @@ def csv(data: Mapping[str, Any]) -> str:
 
 
 def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
-    """The forecast for a terminal: the sentence, the rows, a histogram, timelines, assumptions."""
+    """Render the forecast for a terminal: sentence, rows, histogram, timelines, assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
     parts = [
         subject(data["scenario"]),
@@ -76,7 +76,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
 
 
 def sentence(data: Mapping[str, Any]) -> str:
-    """The forecast in one or two sentences."""
+    """Summarize the forecast in one or two sentences."""
     numbers = data["sentence"]
     low, full = numbers["low_priority"], numbers["dedicated"]
     if low is None and full is None:
@@ -97,7 +97,7 @@ def sentence(data: Mapping[str, Any]) -> str:
 
 
 def _at_rate(rate: Mapping[str, Any] | None) -> str:
-    """At which rate of Spot, known since when, and what it costs at the ends of the rate."""
+    """State the Spot rate, its date, and the cost at both ends of its range."""
     if rate is None or not (rate["as_of"] or rate["low"]):
         return ""
     text = f" That is at the rate of {rate['usd']:g} USD an hour of a node"
@@ -112,13 +112,13 @@ def _at_rate(rate: Mapping[str, Any] | None) -> str:
 
 def _until_done(data: Mapping[str, Any]) -> Mapping[str, Any]:
     row = _main(data)
-    assert row is not None  # the sentence is about it
+    assert row is not None  # the sentence is about this row
     until_done: Mapping[str, Any] = row["until_done"]
     return until_done
 
 
 def _outcome(of: Mapping[str, Any], means: Mapping[str, Any]) -> str:
-    """What comes of the job on low priority: done, not done, or either."""
+    """Say how the job ends on low priority: done, not done, or either."""
     day = "by day 90 " if not means["hopeless"] else "before it is given up after 30 runs "
     never = f"not done {day}in {chance(of['p_not_done'])} of the cases (spent so far:"
     never += f" {usd(of['spent'])} on average)"
@@ -134,23 +134,24 @@ def _outcome(of: Mapping[str, Any], means: Mapping[str, Any]) -> str:
 
 def _aside(*words: str) -> str:
     """What is known, in parentheses."""
-    known = "; ".join(word for word in words if word != UNKNOWN)
-    return f" ({known})" if known else ""
+    joined = "; ".join(word for word in words if word != UNKNOWN)
+    return f" ({joined})" if joined else ""
 
 
 def _start(means: Mapping[str, Any]) -> str:
-    """What a start at a moment with nodes to be had would make of it, where that is not certain."""
+    """Say how a start with available nodes would change the time, if that is uncertain."""
     waited, there = means["p_waited"], means["if_available"]["time_s"]
     if not waited["value"] or there is None:
         return ""
     return (
-        f" It begins at any moment, in {chance(waited)} of the cases at one without a node; where"
-        f" there are nodes it takes {time(there['value'])}."
+        f" It begins at any moment, in {chance(waited)} of the cases at one without free nodes; "
+        "with"
+        f" free nodes it takes {time(there['value'])}."
     )
 
 
 def _dedicated(full: Mapping[str, Any], low: Mapping[str, Any] | None = None) -> str:
-    """What dedicated nodes make of it, and which share of that low priority costs."""
+    """Compare with dedicated nodes: their time and cost, and the share that low priority costs."""
     if full["time_s"] is None:
         return (
             f"Dedicated, it is not done by day 90 in {chance(full['p_not_done'])} of the cases"
@@ -163,7 +164,7 @@ def _dedicated(full: Mapping[str, Any], low: Mapping[str, Any] | None = None) ->
 
 
 def subject(scenario: Mapping[str, Any]) -> str:
-    """What is forecast, in a line: the deployment, the cluster, the work and the nodes."""
+    """Describe in a line the deployment, the cluster, the work and the nodes."""
     of = scenario
     parts = counted(of["mini_batches"], "mini-batch", "mini-batches")
     work = f"{counted(of['files'], 'file')} in {parts}"
@@ -210,7 +211,7 @@ _MEANS: tuple[Column, ...] = (
 
 
 def _mean(of: Mapping[str, Any] | None, words: Callable[[float | None], str]) -> str:
-    """A mean with its interval."""
+    """Format a mean with its interval."""
     inside = between(of, words)
     mean = words(value_of(of))
     return mean if inside == UNKNOWN else f"{mean} ({inside})"
@@ -221,7 +222,7 @@ def _completion(row: Mapping[str, Any], name: str) -> str:
 
 
 def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid, Grid]:
-    """The rows as tables of cells: of time, chance and cost; of means; of nodes and work."""
+    """Return the rows as table cells: time, chance and cost; means; nodes and work."""
     first = [
         column for column in _COLUMNS if column[0] != "P(late)" or data["deadline_s"] is not None
     ]
@@ -271,7 +272,7 @@ def _timelines(data: Mapping[str, Any], width: int) -> Iterator[str]:
 
 
 def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
-    """A node's line of time: the sign of what it did in the middle of each column's time."""
+    """Draw a node's timeline: each column has the sign of its middle moment."""
     text, at = "", 0
     spells = node["spells"]
     for column in range(room):
@@ -284,7 +285,7 @@ def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
 
 
 def assumptions(data: Mapping[str, Any], width: int) -> str:
-    """The assumptions, a line each."""
+    """List the assumptions, a line each."""
     lines = [f"assumptions ({SOURCES})"]
     for entry in data["assumptions"]:
         value = entry["value"]

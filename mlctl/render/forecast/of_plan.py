@@ -1,4 +1,4 @@
-"""The forecast of a plan: a table for a terminal, and for a pull request."""
+"""The forecast of a plan as a table, for a terminal and for a pull request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SIDES = {"planned": "as planned", "now": "now"}
 
 
 def human(data: Mapping[str, Any], *, color: bool) -> str:
-    """The lines for a terminal."""
+    """Render the forecast for a terminal."""
     if not data["deployments"]:
         return _NOTHING
     deployments = [
@@ -56,7 +56,7 @@ def human(data: Mapping[str, Any], *, color: bool) -> str:
 
 
 def markdown(data: Mapping[str, Any]) -> str:
-    """The lines as a table for a pull request."""
+    """Render the forecast as a table for a pull request."""
     if not data["deployments"]:
         return _NOTHING
     rows = [row for cell in data["deployments"] for row in _rows(cell)]
@@ -69,7 +69,7 @@ def markdown(data: Mapping[str, Any]) -> str:
 
 
 def _rows(deployment: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A deployment's lines of the table."""
+    """Return a deployment's rows of the table."""
     return [
         {"deployment": deployment["deployment"], "name": name, **deployment[side]}
         for side, name in _SIDES.items()
@@ -92,5 +92,6 @@ def _note(data: Mapping[str, Any]) -> str:
     jobs = f"A job of {' or '.join(map(str, sorted(files)))} files" if files else "A job"
     weather = clean(data["weather"]["name"])
     return (
-        f"{jobs}, in the weather {weather}; {data['runs']} histories. `mlctl simulate` tells more."
+        f"{jobs}, in the weather {weather}; {data['runs']} histories."
+        " For details run `mlctl simulate`."
     )

@@ -1,4 +1,4 @@
-"""Forecasts and advice as pages of HTML, from the data of `schemas/output`."""
+"""Forecasts and advice as HTML pages, from the data of `schemas/output`."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ _LEAST = 1e-9
 
 
 def batch(data: Mapping[str, Any]) -> str:
-    """The page of a batch job."""
+    """Return the page of a batch job."""
     return page.document(Page("Forecast", subject(data["scenario"]), tuple(_parts(data))))
 
 
 def training(data: Mapping[str, Any]) -> str:
-    """The page of a training job."""
+    """Return the page of a training job."""
     lead = training_forecast.subject(data["scenario"])
-    return page.document(Page("Forecast of a training job", lead, tuple(_of_training(data))))
+    return page.document(Page("Forecast of a training job", lead, tuple(_training_parts(data))))
 
 
 def advice(data: Mapping[str, Any]) -> str:
-    """The page of advice on a batch job."""
+    """Return the page of advice on a batch job."""
     lead = forecast_advice.subject(data)
-    return page.document(Page("Advice", lead, tuple(_of_advice(data))))
+    return page.document(Page("Advice", lead, tuple(_advice_parts(data))))
 
 
 def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", (sentence(data),))
-    yield from _compared(data)
+    yield from _compare(data)
     first, means, second = grids(data)
     yield Table("Time, chance and cost", *first, LEGEND)
     yield Table("Means", *means)
@@ -62,24 +62,24 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield _assumptions(data)
 
 
-def _compared(data: Mapping[str, Any]) -> Iterator[Part]:
-    """The rows in one picture: by when they are done, and what they cost."""
+def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
+    """Compare the rows in charts: when they are done, and what they cost."""
     rows = [row for row in data["rows"] if any(at["time_s"] for at in row["curve"])]
-    done = [
+    curves = [
         Curve(
             row["name"],
             tuple((log(at["time_s"]), at["share"]) for at in row["curve"] if at["time_s"]),
         )
         for row in rows
     ]
-    places = [exp(place) for curve in done for place, _ in curve.places]
+    places = [exp(place) for curve in curves for place, _ in curve.places]
     if not places:
         return
     deadline = data["deadline_s"]
     ends = [*places, deadline] if deadline else places
     axis = Axis("time until done, logarithmic", time(min(ends)), time(max(ends)))
     line = (f"deadline {time(deadline)}", log(deadline)) if deadline else None
-    yield Curves("Done by when", tuple(done), axis, line)
+    yield Curves("Done by when", tuple(curves), axis, line)
     means = {row["name"]: row["until_done"] for row in rows if row["until_done"]["cost"]}
     pairs = {name: (of["time_s"]["value"], of["cost"]["value"]) for name, of in means.items()}
     points = tuple(
@@ -104,7 +104,7 @@ def _ranges(title: str, bins: Sequence[Mapping[str, Any]], note: str) -> Histogr
     return Histogram(title, rows, note)
 
 
-def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
+def _training_parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Table("Time, chance and cost", *training_forecast.rows(data))
     intervals = training_forecast.intervals(data)
     if intervals is not None:
@@ -117,7 +117,7 @@ def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
     yield _assumptions(data)
 
 
-def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
+def _advice_parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", tuple(forecast_advice.recommendation(data)))
     yield Table("Configurations", *forecast_advice.rows(data))
     if len(data["options"]) > 1:
@@ -129,7 +129,7 @@ def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
 
 def _scatter(data: Mapping[str, Any]) -> Scatter:
     marks = forecast_advice.points(data)
-    points = tuple(  # a label beside a mark has to be short: the table has the rest
+    points = tuple(  # a label beside a mark must be short: the table has the rest
         Point(
             f"# {mark.row + 1}" if mark.marked and mark.row is not None else mark.label,
             *mark[1:3],
@@ -177,7 +177,7 @@ def _tornado(data: Mapping[str, Any]) -> Tornado:
     )
     base = data["sentence"]["low_priority"]["cost"]
     note = "Cost until done; each assumption from low to high, on the same draws."
-    return Tornado("What it hangs on", base, rows, note)
+    return Tornado("What it depends on", base, rows, note)
 
 
 def _assumptions(data: Mapping[str, Any]) -> Table:

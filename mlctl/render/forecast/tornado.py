@@ -1,4 +1,4 @@
-"""What a forecast hangs on, as a table and in a sentence."""
+"""The assumptions that a forecast depends on most, as a table and in a sentence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from mlctl.render.terminal.terminal import Styler, clean
 
 
 def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
-    """The three assumptions that move the cost most, and measurably.
+    """Name the three assumptions that change the cost most, if measurably.
 
-    The price of low priority is none of them: it scales the cost by itself, and is always first.
+    The price of low priority is excluded: it scales the cost by itself, and is always first.
     """
     if rows is None:
         return ""
@@ -32,8 +32,8 @@ def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
         for row in moving[:_NAMED]
     ]
     if not factors:
-        return " Beside the price of low priority no assumption changes the cost measurably."
-    return f" Beside the price of low priority the cost hangs most on {', '.join(factors)}."
+        return " Besides the price of low priority no assumption changes the cost measurably."
+    return f" Besides the price of low priority the cost depends most on {', '.join(factors)}."
 
 
 _PRICE, _NAMED = "low_priority_price", 3
@@ -71,7 +71,7 @@ def _sides(row: Mapping[str, Any], text_of: Callable[[Mapping[str, Any]], str]) 
 
 
 def table(data: Mapping[str, Any]) -> Grid:
-    """What the forecast hangs on, as a table."""
+    """Return the assumptions and their effects as a table."""
     rows = data["sensitivity"]
     done = not any(side["p_not_done"]["value"] for row in rows for side in _ends(row))
     columns = [column for column in _TORNADO if column is not _NOT_DONE or not done]
@@ -79,7 +79,7 @@ def table(data: Mapping[str, Any]) -> Grid:
 
 
 def lines(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
-    """The table for a terminal, under its title; nothing without one."""
+    """Render the table for a terminal, under its title; nothing without one."""
     if data["sensitivity"]:
-        head = "what it hangs on: each assumption from low to high, on the same draws"
+        head = "what it depends on: each assumption from low to high, on the same draws"
         yield "\n".join([head, *grid(table(data), styler)])

@@ -14,7 +14,7 @@ _NARROW, _WIDE = 60, 120
 
 
 def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
-    """The forecast for a terminal: what it is of, the rows, the intervals, the assumptions."""
+    """Render the forecast for a terminal: its subject, rows, intervals and assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
     parts = [
         subject(data["scenario"]),
@@ -26,7 +26,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
 
 
 def subject(of: Mapping[str, Any]) -> str:
-    """What is forecast, in a line: the job, its steps and its nodes."""
+    """Describe in a line the job, its steps and its nodes."""
     nodes = counted(of["nodes"], "node")
     steps = f"{of['steps']} steps of {time(of['seconds_per_step'])}"
     return (
@@ -35,7 +35,7 @@ def subject(of: Mapping[str, Any]) -> str:
 
 
 def rows(data: Mapping[str, Any]) -> Grid:
-    """The rows as a table of cells."""
+    """Return the rows as table cells."""
     heads = (
         *(
             "",
@@ -72,19 +72,19 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def every(steps: int) -> str:
-    """An interval between checkpoints, in steps."""
+    """Format an interval between checkpoints, in steps."""
     return f"{steps}" if steps else "never"
 
 
 def intervals(data: Mapping[str, Any]) -> tuple[str, Grid] | None:
-    """How the intervals between checkpoints were found, and their table; None without any."""
+    """Say how the checkpoint intervals were found, and return their table; None without any."""
     document = data["intervals"]
     if document is None:
         return None
     method = (
         "in closed form"
         if document["exact"]
-        else f"by histories, for there are {document['why_not']}"
+        else f"by histories, because there are {document['why_not']}"
     )
     rate = f"{document['losses_per_hour']:.3g} interruptions an hour"
     title = f"checkpoint intervals in {clean(document['weather'])} ({rate}), {method}"
@@ -113,5 +113,5 @@ def _saved(of: Mapping[str, Any] | None) -> str:
     if of["low"] == of["high"]:
         return time(of["value"])
     if of["low"] <= 0 <= of["high"]:
-        return "cannot be told apart"
+        return "no measurable difference"
     return f"{time(of['value'])} ({time(of['low'])} to {time(of['high'])})"

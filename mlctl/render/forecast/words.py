@@ -10,12 +10,12 @@ from mlctl.render.terminal.terminal import Style, Styler, clean
 UNKNOWN = "-"
 _HOUR, _MINUTE = 3600, 60
 Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
-# The columns of the table: a head, and what stands there for a row.
+# The columns of a table: a head, and the cell's text for a row.
 Column = tuple[str, Callable[[Mapping[str, Any]], str]]
 
 
 def time(seconds: float | None) -> str:
-    """`45s`, `12m30s`, `2h05m`, `3d04h`; at most two units."""
+    """Format seconds as `45s`, `12m30s`, `2h05m` or `3d04h`; at most two units."""
     if seconds is None:
         return UNKNOWN
     if seconds < 2 * _MINUTE:
@@ -31,24 +31,24 @@ def time(seconds: float | None) -> str:
 
 
 def usd(amount: float | None) -> str:
-    """An amount in USD, to the cent or to three digits below a dollar."""
+    """Format an amount in USD, to the cent or to three digits below a dollar."""
     return UNKNOWN if amount is None else f"{plain_usd(amount)} USD"
 
 
 def plain_usd(amount: float | None) -> str:
-    """The same without its unit."""
+    """Format an amount without its unit."""
     if amount is None:
         return UNKNOWN
     return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
 
 
 def value_of(estimate: Mapping[str, Any] | None) -> float | None:
-    """The number of an estimate; None where there is none."""
+    """Return the value of an estimate, or None."""
     return None if estimate is None else estimate["value"]
 
 
 def outcomes(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """The columns without those of outcomes that no row has: a failed job, one never done."""
+    """Drop the columns of outcomes that no row has: a failed job, one that is never done."""
     absent = {
         FAILED[0]: not any(row["failed"]["value"] for row in rows),
         NOT_DONE[0]: not any(row["until_done"]["not_done"] for row in rows),
@@ -59,7 +59,7 @@ def outcomes(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> li
 
 
 def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
-    """A chance in percent. What never happened is `< 0.3 %`, its upper bound; 0 % is certain."""
+    """Format a chance in percent; if never observed, `< 0.3 %` (the bound); 0 % is certain."""
     if of is None:
         return UNKNOWN
     value, low, high = (100 * of[name] for name in ("value", "low", "high"))
@@ -74,7 +74,7 @@ def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
 
 
 def _percent(value: float) -> str:
-    """Two digits, or one after the point near 100."""
+    """Format with two digits, or one decimal near 100."""
     near = _NEARLY_ALL <= value < _ALL
     return f"{value:.1f}" if near else f"{value:.0f}" if value >= _TWO_DIGITS else f"{value:.2g}"
 
@@ -90,7 +90,7 @@ NO_NODE: Column = ("P(no node)", lambda row: chance(row["until_done"]["p_waited"
 
 
 def between(of: Mapping[str, Any] | None, words: Callable[[float | None], str]) -> str:
-    """The interval of an estimate: `7.9 to 8.6`; nothing of what is certain."""
+    """Format the interval of an estimate: `7.9 to 8.6`; "" if it is certain."""
     if of is None or of["low"] == of["high"]:
         return UNKNOWN
     if of["high"] is None:
@@ -99,7 +99,7 @@ def between(of: Mapping[str, Any] | None, words: Callable[[float | None], str]) 
 
 
 def scalar(value: object) -> str:
-    """A value of an assumption in words."""
+    """Format a value of an assumption."""
     match value:
         case bool():
             return "yes" if value else "no"
@@ -112,13 +112,13 @@ def scalar(value: object) -> str:
 
 
 def cells(columns: Sequence[Column], rows: Sequence[Any]) -> Grid:
-    """The cells of a table: what the columns say of each row."""
+    """Return the cells of a table: every column of every row."""
     heads = tuple(head.strip() for head, _ in columns)
     return heads, tuple(tuple(cell(row) for _, cell in columns) for row in rows)
 
 
 def grid(table: Grid, styler: Styler) -> list[str]:
-    """The lines of a table: a bold head, then the rows."""
+    """Return the lines of a table: a bold head, then the rows."""
     heads, rows = table
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = []

@@ -1,1 +1,1 @@
-"""Resources and pipelines as pictures: what refers to what, and what flows from step to step."""
+"""Resources and pipelines as pictures: references between resources, data flow between steps."""

@@ -1,4 +1,4 @@
-"""What a picture shows, whatever its format: panels of nodes, and arrows between them."""
+"""The content of a picture in any format: panels of nodes, and arrows between them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS
 from mlctl.pointer import dotted
 
-_MANY = 40  # nodes of a picture that get packed
-_SHARED = "shared, or of no endpoint"
+_MANY = 40  # nodes from which a picture is packed
+_SHARED = "shared, or without an endpoint"
 _OF_ENDPOINTS = ("batch-deployment", "batch-endpoint", "online-deployment", "online-endpoint")
 
 
 class Shape(Enum):
-    """What a node is, which is how it looks."""
+    """The sort of a node, which decides its shape."""
 
     RESOURCE = "resource"
-    MISSING = "missing"  # named by a file, declared by none
+    MISSING = "missing"  # named by a file, but not declared
     STEP = "step"
     PORT = "port"  # an input or output of a pipeline
 
 
 @dataclass(frozen=True, slots=True)
 class PictureNode:
-    """A node: `title` is its name, `note` what it is, in a few words.
+    """A node: `title` is its name, `note` describes it in a few words.
 
-    `group` is the endpoint whose own it is, which it is drawn with; "" of what several share.
+    `group` is the endpoint that it belongs to and is drawn with; "" if several share it.
     """
 
     id: str
@@ -42,7 +42,7 @@ class PictureNode:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one node to another, and what it says."""
+    """An arrow from one node to another, with a label."""
 
     source: str
     target: str
@@ -53,7 +53,7 @@ class Arrow:
 class Panel:
     """A part of the picture with a title; its arrows stay within it.
 
-    Of a `packed` one none leads from one group to another: they stand side by side.
+    In a `packed` panel no arrow crosses groups: they stand side by side.
     """
 
     title: str
@@ -65,7 +65,7 @@ class Panel:
 
 
 def panels(graph: Graph, read: ReadDocument) -> list[Panel]:
-    """The resources and what they refer to, then each pipeline with its steps."""
+    """Draw the resources and their references, then each pipeline with its steps."""
     read_pipelines = list(pipelines(graph, read))
     runs = [pipeline.resource for pipeline in read_pipelines if pipeline.resource.kind.runs]
     resources = _resources(graph, runs)
@@ -74,13 +74,13 @@ def panels(graph: Graph, read: ReadDocument) -> list[Panel]:
 
 
 def in_order(panel: Panel) -> list[str]:
-    """The nodes of a panel, each after what leads to it, else in the order of the file."""
+    """Sort the nodes of a panel: each after those that lead to it, else in file order."""
     depth = _depths(panel)
     return sorted(panel.nodes, key=lambda node: depth[node])
 
 
 def _depths(panel: Panel) -> dict[str, int]:
-    """The length of the longest way to each node; a ring is cut where it was entered."""
+    """Return the length of the longest path to each node; a cycle is cut where it was entered."""
     sources: dict[str, list[str]] = {node: [] for node in panel.nodes}
     for arrow in panel.arrows:
         if arrow.source != arrow.target:
@@ -89,8 +89,8 @@ def _depths(panel: Panel) -> dict[str, int]:
 
     def visit(node: str, path: frozenset[str]) -> int:
         if node not in depth:
-            before = [source for source in sources[node] if source not in path]
-            above = [visit(source, path | {node}) for source in before]
+            sources_ = [source for source in sources[node] if source not in path]
+            above = [visit(source, path | {node}) for source in sources_]
             depth[node] = max(above, default=-1) + 1
         return depth[node]
 
@@ -101,17 +101,17 @@ def _depths(panel: Panel) -> dict[str, int]:
 
 def _resources(graph: Graph, runs: list[Resource]) -> Panel:
     """All resources but jobs with steps, which have panels of their own."""
-    shown = {resource.address for resource in graph.resources.values() if resource not in runs}
+    drawn = {resource.address for resource in graph.resources.values() if resource not in runs}
     nodes: dict[str, PictureNode] = {}
     arrows = []
-    for address in shown:
+    for address in drawn:
         resource = graph.resources[address]
         title = str(resource.form.schema.get("title", resource.kind.title)).lower()
-        note = title.partition(" (")[0]  # which form it is written in tells nothing here
+        note = title.partition(" (")[0]  # which form it is written in does not matter here
         title = f"{address.name}:{address.version}" if address.version else address.name
         nodes[str(address)] = PictureNode(str(address), title, note, Shape.RESOURCE)
     for edge in graph.edges:
-        if edge.source in shown and not edge.deferred:
+        if edge.source in drawn and not edge.deferred:
             declared = graph.declared(edge.target)
             target = str(declared[0] if declared else edge.target)
             if target not in nodes:
@@ -119,13 +119,14 @@ def _resources(graph: Graph, runs: list[Resource]) -> Panel:
                 title = f"{edge.target.name}{version}"
                 nodes[target] = PictureNode(target, title, edge.target.kind, Shape.MISSING)
             arrows.append(Arrow(str(edge.source), target, dotted(edge.at)))
-    return Panel("resources", "", _grouped(nodes, arrows), tuple(dict.fromkeys(arrows)))
+    return Panel("resources", "", _group_nodes(nodes, arrows), tuple(dict.fromkeys(arrows)))
 
 
 def packed(panel: Panel) -> Panel:
-    """A picture of many resources that stays readable: what endpoints share is named in its users.
+    """Keep a picture of many resources readable: users of shared resources name them instead.
 
-    A hundred arrows to one cluster would cross the whole picture. A small panel stays as it is.
+    A hundred arrows to one cluster would cross the whole picture. A small panel is returned
+    unchanged.
     """
     if len(panel.nodes) < _MANY or not any(node.group for node in panel.nodes.values()):
         return panel
@@ -143,10 +144,13 @@ def packed(panel: Panel) -> Panel:
     return replace(panel, nodes=shared, arrows=tuple(arrows), packed=True)
 
 
-def _grouped(nodes: Mapping[str, PictureNode], arrows: Sequence[Arrow]) -> dict[str, PictureNode]:
-    """The nodes by their ids, each with the endpoint that alone leads to it, or that it is beneath.
+def _group_nodes(
+    nodes: Mapping[str, PictureNode], arrows: Sequence[Arrow]
+) -> dict[str, PictureNode]:
+    """Return the nodes by id, each with the only endpoint that leads to it or contains it.
 
-    A deployment refers to its endpoint and to its assets: those of no other endpoint go with it.
+    A deployment refers to its endpoint and its assets; assets that no other endpoint uses go with
+    it.
     """
     users: dict[str, list[str]] = {}
     for arrow in arrows:
@@ -186,14 +190,14 @@ def _pipeline(pipeline: Pipeline, graph: Graph) -> Panel:
 
 
 def _flows(step: Step, nodes: Mapping[str, PictureNode]) -> Iterator[Arrow]:
-    """The arrows to and from a step."""
+    """Return the arrows to and from a step."""
     node = f"{JOBS}.{step.name}"
     for use in uses(step.part.document, step.part.data, step.part.at):
         below = use.at[len(step.part.at) :]
         port = str(below[1]) if len(below) > 1 and below[0] in (INPUTS, OUTPUTS) else dotted(below)
         match use.expression.path:
-            case ("parent", "inputs", name, *_) if f"{INPUTS}.{name}" in nodes:
-                yield Arrow(f"{INPUTS}.{name}", node, port)
+            case ("parent", "inputs", *names) if (source := dotted((INPUTS, *names))) in nodes:
+                yield Arrow(source, node, port)
             case ("parent", "outputs", name, *_) if f"{OUTPUTS}.{name}" in nodes:
                 yield Arrow(node, f"{OUTPUTS}.{name}", port)
             case ("parent", "jobs", name, "outputs", output) if f"{JOBS}.{name}" in nodes:
@@ -207,7 +211,7 @@ def _flows(step: Step, nodes: Mapping[str, PictureNode]) -> Iterator[Arrow]:
 
 
 def _runs(step: Step) -> str:
-    """What a step runs, in short."""
+    """Describe briefly what a step runs."""
     data = step.part.data
     kind = str(data.get("type") or "command").lower()
     component = data.get("component") or data.get("trial")

@@ -1,4 +1,4 @@
-"""Pictures as trees of text, and as text that other programs draw: Mermaid, Graphviz's DOT."""
+"""Pictures as text: trees, Mermaid, and Graphviz's DOT."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _DOT = {
 
 
 def mermaid(panels: Sequence[Panel]) -> str:
-    """A flowchart of Mermaid, as GitHub and Azure DevOps draw it in Markdown.
+    """Format a Mermaid flowchart, as GitHub and Azure DevOps draw it in Markdown.
 
-    A subgraph without arrows across it would be laid out from the top down: endpoints side by side,
-    41 000 pixels of them for 150 resources.
+    Without a direction, a subgraph that no arrow enters would be laid out from the top down, with
+    the endpoints side by side: 41 000 pixels wide for 150 resources.
     """
     lines = ["flowchart LR"]
     for number, panel in enumerate(map(packed, panels)):
@@ -52,7 +52,7 @@ def mermaid(panels: Sequence[Panel]) -> str:
 
 
 def dot(panels: Sequence[Panel]) -> str:
-    """A digraph of Graphviz."""
+    """Format a Graphviz digraph."""
     lines = [
         "digraph mlctl {",
         '  rankdir=LR; fontname="sans-serif";',
@@ -88,13 +88,13 @@ def _dot_panel(panel: Panel, number: int) -> Iterator[str]:
 
 
 def _groups(panel: Panel) -> list[tuple[str, list[PictureNode]]]:
-    """The nodes of each group; first those of none."""
+    """Return the nodes of each group, first those without one."""
     ordered = sorted(panel.nodes.values(), key=lambda node: node.group)
     return [(group, list(nodes)) for group, nodes in groupby(ordered, lambda node: node.group)]
 
 
 def _ids(panel: Panel, number: int) -> dict[str, str]:
-    """Names of nodes that no format minds."""
+    """Return node names that every format accepts."""
     return {node: f"n{number}_{index}" for index, node in enumerate(panel.nodes)}
 
 
@@ -107,7 +107,7 @@ def _label(node: PictureNode) -> str:
 
 
 def _mermaid(text: str, line: str = " ") -> str:
-    """Text within quotes of Mermaid: what it would read is written as entities."""
+    """Escape text for a quoted label of Mermaid: special characters become entities."""
     safe = _printable(text)
     for mark, entity in (
         ("#", "#35;"),
@@ -130,7 +130,7 @@ def _printable(text: str) -> str:
 
 
 def text(panels: Sequence[Panel]) -> str:
-    """The panels one below the other: resources under what refers to them, steps in their order."""
+    """Render the panels one below the other: resources as trees, steps in order."""
     parts = []
     for panel in panels:
         pipeline = any(node.shape is Shape.STEP for node in panel.nodes.values())
@@ -139,7 +139,7 @@ def text(panels: Sequence[Panel]) -> str:
 
 
 def _tree(panel: Panel) -> Iterator[str]:
-    """Each resource that nothing refers to, with what it refers to below it."""
+    """Render each resource that nothing refers to, with its references below it."""
     targets = {arrow.target for arrow in panel.arrows}
     roots = [node for node in panel.nodes if node not in targets] or list(panel.nodes)
     groups = {node: panel.nodes[node].group for node in roots}
@@ -185,13 +185,13 @@ def _line(node: PictureNode) -> str:
 
 
 def _steps(panel: Panel) -> Iterator[str]:
-    """A pipeline: each step, in order, with what it reads; then what the pipeline writes."""
+    """Render a pipeline: each step in order with its inputs, then the pipeline's outputs."""
     yield f"{panel.title} ({panel.note})"
     steps = [node for node in in_order(panel) if panel.nodes[node].shape is Shape.STEP]
     outputs = [node for node in panel.nodes if node.startswith("outputs.")]
     entries: list[tuple[str, list[str]]] = []
     for step in steps:
-        reads = [_read(arrow) for arrow in panel.arrows if arrow.target == step]
+        reads = [_input_text(arrow) for arrow in panel.arrows if arrow.target == step]
         entries.append((_line(panel.nodes[step]), reads))
     if outputs:
         written = [
@@ -211,13 +211,13 @@ def _steps(panel: Panel) -> Iterator[str]:
             yield f"{'   ' if last else '│  '}{mark} {line}"
 
 
-def _read(arrow: Arrow) -> str:
-    """`clean_data ← prep.prep_data`: what a step reads, and from where."""
+def _input_text(arrow: Arrow) -> str:
+    """Format `clean_data ← prep.prep_data`: what a step reads, and from where."""
     output, leads, port = arrow.text.partition(" → ")
     from_step = arrow.source.startswith("jobs.")
     return f"{port if leads else output} ← {_name(arrow.source)}{f'.{output}' if from_step else ''}"
 
 
 def _name(node: str) -> str:
-    """A node as people call it: a step by its name, an input as `inputs.NAME`."""
+    """Return a node's name for people: a step's own name, or `inputs.NAME`."""
     return node.removeprefix("jobs.")

@@ -1,4 +1,4 @@
-"""Charts of characters."""
+"""Charts of text characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_ROWS = 40
 
 
 def bars(rows: Sequence[Bar], *, width: int, plain: bool = False) -> str:
-    """A line for each row: its label, a bar as long as its number is large, the number.
+    """Draw a line per row: its label, a bar in proportion to its number, the number.
 
     `plain` draws in ASCII. The longest bar takes what `width` leaves.
     """
@@ -33,9 +33,9 @@ def bars(rows: Sequence[Bar], *, width: int, plain: bool = False) -> str:
 def scatter(
     marks: Sequence[Mark], *, width: int, height: int, x: tuple[str, str], y: tuple[str, str]
 ) -> str:
-    """Marks of a few characters at (x, y), with the words at the two ends of each axis.
+    """Draw marks of a few characters at (x, y), and the words at both ends of each axis.
 
-    A mark that would cover another one moves to the side; the first ones have their place.
+    A mark that would cover another one moves to the side; earlier marks keep their place.
     """
     size = max(map(len, y))
     room = max(width - size - 3, 8)
@@ -64,7 +64,7 @@ def _scale(values: Sequence[float], room: int) -> Callable[[float], int]:
 
 
 def _free(line: Sequence[str], target: int, length: int) -> int | None:
-    """The column nearest to the wanted one where a mark has a blank on both sides."""
+    """Return the free column nearest to `target`, with a blank on both sides."""
     for column in sorted(range(len(line) - length + 1), key=lambda place: abs(place - target)):
         if not "".join(line[max(column - 1, 0) : column + length + 1]).strip():
             return column
@@ -72,7 +72,7 @@ def _free(line: Sequence[str], target: int, length: int) -> int | None:
 
 
 def thinned(rows: Sequence[Bar]) -> list[Bar]:
-    """At most as many rows as a screen has, evenly spaced, the last one included."""
+    """Keep at most as many rows as fit a screen, evenly spaced, including the last."""
     step = -(-len(rows) // _MOST_ROWS)
     return list(rows) if step <= 1 else [*rows[:-1:step], rows[-1]]
 

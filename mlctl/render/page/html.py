@@ -1,8 +1,8 @@
-"""One page of HTML that needs nothing else: no network, no script, no font.
+"""A self-contained HTML page: no network, no script, no font.
 
-Parts in, text out. It is dark where the reader's system is, as narrow as a phone or as wide as a
-desk, and prints. Its own policy (`Content-Security-Policy`) forbids to load anything. All words in
-it are text: a name like `<script>` is shown as it is written.
+The page follows the reader's dark mode, fits phones and desktops, and prints. Its
+`Content-Security-Policy` forbids loading anything. All text is escaped: a name like `<script>` is
+shown as written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.render.page import svg
 from mlctl.render.page.svg import DONE, Axis, Bar, Curve, Lane, Point, Swing, text
 
-# States of a node, in the order of the legend, with what they are called there.
+# States of a node in the order of the legend, and their labels.
 STATES = (
     "allocating",
     "preparing",
@@ -31,7 +31,7 @@ STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Paragraphs under a heading; without a heading, `title` is empty."""
+    """Paragraphs under a heading; `title` is empty for none."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -39,7 +39,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under heads. The first column is text, the others are numbers if `numbers`."""
+    """Rows of cells under heads. The first column is text; the others are numbers if `numbers`."""
 
     title: str
     heads: tuple[str, ...]
@@ -50,7 +50,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How often something was in which range."""
+    """How often values fell into each range."""
 
     title: str
     rows: tuple[Bar, ...]
@@ -59,7 +59,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A row a node, from 0 to `length` seconds; `ticks` are the words beneath, spread evenly."""
+    """A row per node, from 0 to `length` seconds; `ticks` are labels below, spread evenly."""
 
     title: str
     length: float
@@ -69,7 +69,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Tornado:
-    """What a result hangs on: each assumption from low to high, beside what is without a change."""
+    """What a result depends on: each assumption from low to high, beside the unchanged result."""
 
     title: str
     base: float
@@ -90,7 +90,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Cumulative curves; `line` is a name and the place where it stands upright."""
+    """Cumulative curves; `line` is the name and position of a vertical line."""
 
     title: str
     rows: tuple[Curve, ...]
@@ -105,7 +105,7 @@ Part = Prose | Table | Histogram | Timeline | Tornado | Scatter | Curves
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its title, a sentence beneath it, and its parts in order."""
+    """A page: its title, a sentence below it, and its parts in order."""
 
     title: str
     lead: str
@@ -114,12 +114,12 @@ class Page:
 
 @cache
 def style() -> str:
-    """The style sheet of every page, and beneath that of the studio."""
+    """Return the style sheet that all pages and the studio share."""
     return (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 
 
 def document(page: Page) -> str:
-    """The page as HTML; it ends in a line break."""
+    """Render the page as HTML, with a final line break."""
     parts = "\n".join(map(_part, page.parts))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -170,7 +170,7 @@ def _cells(row: Sequence[str]) -> str:
 
 
 def legend(lanes: Sequence[Lane]) -> str:
-    """The states that lanes have, each beside its colour."""
+    """Return the states of the lanes, each beside its colour."""
     present = {spell.state for lane in lanes for spell in lane.spells}
     legend = [state for state in STATES if state in present]
     keys = "".join(f'<span><i class="{state}"></i>{state}</span>' for state in legend)

@@ -1,7 +1,7 @@
-"""Charts of a page as HTML with inline SVG: pure functions from plain values to text.
+"""Charts as HTML with inline SVG: pure functions from plain values to text.
 
-Labels are HTML beside the drawings and only marks are drawn, so that a chart gets as narrow as a
-phone and its text stays as large as the other text. Colours are classes of the page's style sheet.
+Only marks are drawn; labels are HTML beside them, so that charts shrink to a phone's width while
+text keeps its size. Colours are classes of the page's style sheet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mlctl.dataclasses import dataclass
 from mlctl.render.terminal.terminal import clean
 
-_WIDE = 1000  # units of a drawing that is as wide as its place
+_WIDE = 1000  # units of a full-width drawing
 _PLOT_WIDTH, _PLOT_HEIGHT, _MARGIN = 480, 280, 14
 _LINE = 16  # the height of a label
 
@@ -28,7 +28,7 @@ class Bar(NamedTuple):
 
 
 class Spell(NamedTuple):
-    """What went on from one moment to another."""
+    """A state that lasted from one moment to another."""
 
     state: str
     begin: float
@@ -43,7 +43,7 @@ class Lane(NamedTuple):
 
 
 class Swing(NamedTuple):
-    """A row of a tornado: what a result is at the low and at the high end of an assumption."""
+    """A row of a tornado: the result at the low and at the high end of an assumption."""
 
     label: str
     low: float
@@ -53,7 +53,7 @@ class Swing(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point of a scatter; a marked one is drawn larger and has its label beside it."""
+    """A point of a scatter; a marked one is larger and has a label."""
 
     label: str
     x: float
@@ -62,9 +62,9 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A share between 0 and 1 that grows along an axis: its name, and the places (x, share).
+    """A share between 0 and 1 that grows along an axis: its name, and points (x, share).
 
-    With `is_area` they are the corners of an area.
+    With `is_area` the points are the corners of an area.
     """
 
     label: str
@@ -82,12 +82,12 @@ class Axis:
 
 
 def text(words: object) -> str:
-    """Any words as text of HTML: nothing in them is markup, no control character is left."""
+    """Escape text for HTML, without markup or control characters."""
     return escape(clean(str(words)), quote=True)
 
 
 def bars(rows: Sequence[Bar]) -> str:
-    """A bar chart: a row each, the longest bar as wide as its place."""
+    """Draw a bar chart: one row each, the longest bar at full width."""
     highest = max((row.value for row in rows), default=0.0)
     return _rows(
         "bars",
@@ -103,7 +103,7 @@ def bars(rows: Sequence[Bar]) -> str:
 
 
 def timeline(length: float, lanes: Sequence[Lane], ticks: Sequence[str]) -> str:
-    """A row a lane, and beneath them words spread evenly from 0 to `length`."""
+    """Draw a row per lane, and below them labels spread evenly from 0 to `length`."""
     scale = 1 / length if length > 0 else 0.0
     drawn = [
         (
@@ -123,7 +123,7 @@ def timeline(length: float, lanes: Sequence[Lane], ticks: Sequence[str]) -> str:
 
 
 def tornado(base: float, rows: Sequence[Swing]) -> str:
-    """A row an assumption, from its low to its high result; the line is the unchanged result."""
+    """Draw each assumption from its low to its high result; the line is the unchanged result."""
     ends = [base, *(row.low for row in rows), *(row.high for row in rows)]
     finite = [end for end in ends if isfinite(end)]
     least, highest = min(finite, default=0.0), max(finite, default=0.0)
@@ -147,7 +147,7 @@ def tornado(base: float, rows: Sequence[Swing]) -> str:
 
 
 def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
-    """Points in two dimensions, from the least to the most of each."""
+    """Draw points in two dimensions, scaled to the data."""
     drawn = [point for point in points if isfinite(point.x) and isfinite(point.y)]
     across = _scale([point.x for point in drawn], _MARGIN, _PLOT_WIDTH - _MARGIN)
     up = _scale([point.y for point in drawn], _PLOT_HEIGHT - _MARGIN, _MARGIN)
@@ -162,7 +162,7 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
         if point.marked:
             anchor, shift = ("end", -11) if x_ > _PLOT_WIDTH / 2 else ("start", 11)
             step = _LINE if top < _PLOT_HEIGHT / 2 else -_LINE
-            while any(abs(top - other) < _LINE for other in tops):  # labels stand clear
+            while any(abs(top - neighbour) < _LINE for neighbour in tops):  # labels stand clear
                 top += step
             tops.append(top)
             marks.append(
@@ -185,7 +185,7 @@ DONE = "share of the jobs that are done: 0 to 100 %"
 def curves(
     rows: Sequence[Curve], x: Axis, line: tuple[str, float] | None = None, up: str = DONE
 ) -> str:
-    """Cumulative curves with their names beneath, and a line upright at a place of x."""
+    """Draw cumulative curves with their names below, and a vertical line at a place of x."""
     places = [place for row in rows for place, _ in row.places] + ([line[1]] if line else [])
     across = _scale(places, _MARGIN, _PLOT_WIDTH - _MARGIN)
     rises = _scale([0.0, 1.0], _PLOT_HEIGHT - _MARGIN, _MARGIN)
@@ -238,7 +238,7 @@ def _rows(kind: str, rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _strip(marks: Sequence[tuple[float, float, str, str]], line: float | None = None) -> str:
-    """Marks from one share of the width to another, each with a class and a title."""
+    """Draw marks from one share of the width to another, each with a class and a title."""
     drawn = "".join(_mark(begin, end, kind, title) for begin, end, kind, title in marks)
     if line is not None:
         drawn += f'<path class="frame" d="M{line * _WIDE:.1f} 0V10"/>'

@@ -56,10 +56,10 @@ def human(
     verbose: bool = False,
     room: int | None = None,
 ) -> str:
-    """The plan as text, with a line break at its end.
+    """Render the plan as text, with a final line break.
 
-    `verbose` names the line behind every changed field, and shows what the service fills in. Of
-    more changes than have `room` (in bytes) the first are shown, and how many are left.
+    `verbose` names the line behind every changed field, and shows what the service fills in. If the
+    changes exceed `room` (in bytes), the first are shown, and the number of the others.
     """
     styler = Styler(color)
     parts = []
@@ -90,14 +90,14 @@ def _findings(findings: Iterable[Diagnostic], *, color: bool, width: int) -> str
 
 
 def in_motion(plan: Plan) -> Iterator[str]:
-    """What was not compared, because an operation goes on on it: a sentence for each."""
+    """Name each resource that was not compared because an operation is running, in a sentence."""
     for change in plan.in_motion:
         address = change.address
         above = f" -e {address.parent}" if address.parent else ""
         wait = f"mlctl {address.kind} wait -n {address.name}{above} --updated"
         yield clean(
             f"{address} was not compared: it is {state(change.live.body if change.live else {})},"
-            f" so its final state is not known yet. Wait for it, and plan again: {wait}"
+            f" and its new state is unknown until that ends. Wait for it, then plan again: {wait}"
         )
 
 
@@ -146,7 +146,7 @@ class _View:
         self._changes = {change.address: change for change in plan.changes}
 
     def change(self, change: Change) -> Iterator[str]:
-        """The lines of one change."""
+        """Return the lines of a change."""
         place = self._place(change)
         title = f"# {change.address} {_WILL[change.action]}"
         yield (
@@ -167,7 +167,7 @@ class _View:
             yield " " * 8 + self._styler.apply(hidden(unchanged, "attribute"), Style.GRAY)
 
     def _place(self, change: Change) -> str:
-        """Where the change was asked for: the owner of an inline asset, the file and line."""
+        """Return what requested the change: the owner of an inline asset, or the file and line."""
         resource = change.resource
         if resource is None:
             return ""
@@ -175,7 +175,7 @@ class _View:
         return ", ".join([*parts, clean(plan_text.place(change))])
 
     def _reasons(self, change: Change) -> Iterator[str]:
-        """Why the change is made, and what is lost by it."""
+        """Say why the change is made, and what it destroys."""
         action, resource = change.action, change.resource
         if action is Action.REPLACE:
             yield f"because {_cause(change)}"
@@ -183,17 +183,17 @@ class _View:
             verb = "depends" if len(change.dependents) == 1 else "depend"
             yield f"{plan_text.listed(plan_text.some(change.dependents))} {verb} on it"
         if action is Action.CREATE and resource is not None and plan_text.outdates(change):
-            yield "a new version: the newest one has other content, and that never changes"
+            yield "a new version: the content of the newest one differs and cannot change"
         if change.unfinished is not None:
             yield unfinished.reason(change.unfinished)
         if change.repairs:
-            yield "its last operation did not succeed, so it is put again"
+            yield "its last operation did not succeed, so it is written again"
         if change.reason is ActionReason.SUPERSEDED:
-            yield f"because {change.because} takes its place; it goes last"
+            yield f"because {change.because} replaces it; it is deleted last"
         elif action is Action.DELETE and change.because is not None:
-            yield f"because it goes with {change.because}; no file declares it"
+            yield f"because {change.because} is deleted; no file declares it"
         elif change.reason is ActionReason.PRUNED:
-            yield "because the project owns it, and no file declares it any more"
+            yield "because the project owns it and no file declares it any more"
         elif action is Action.DELETE and change.reason is ActionReason.PARENT_DELETED:
             yield f"because {change.address} is not in the files"
         if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).plan.loss:
@@ -202,7 +202,7 @@ class _View:
             yield from self._unrouted(change)
 
     def _unrouted(self, change: Change) -> Iterator[str]:
-        """What the endpoint of a deployment lacks while that is made again."""
+        """Say which requests an endpoint's deployment misses while it is replaced."""
         above = self._changes.get(change.address.up) if change.address.up else None
         if above is None or above.live is None or above.action is Action.REPLACE:
             return
@@ -214,10 +214,13 @@ class _View:
             return  # others have taken over before, for good
         remaining = routes.without(was, frozenset({name.casefold()}))
         if part and not remaining:
-            yield f"{above.address} has no {kind.plan.routing} until it is back"
+            yield f"{above.address} has no {kind.plan.routing} until it exists again"
         elif part:
             shares = ", ".join(f"{child} has {share:g} %" for child, share in remaining.items())
-            yield f"others get its {part:g} % of the {kind.plan.routing} until it is back: {shares}"
+            yield (
+                f"others get its {part:g} % of the {kind.plan.routing} until it exists again: "
+                f"{shares}"
+            )
 
     def _tree(self, change: Change) -> DiffBranch:
         tree = DiffBranch()
@@ -276,7 +279,7 @@ class _View:
         return target is not None and target.action.creates
 
     def _later(self, change: Change) -> Iterator[str]:
-        """What the service will fill in: a list of names."""
+        """List the names that the service will fill in."""
         if change.action not in (Action.CREATE, Action.REPLACE) or change.resource is None:
             return
         form = change.resource.form
@@ -302,14 +305,14 @@ def _cause(change: Change) -> str:
 
 
 def _line(change: Change, field: FieldChange) -> str:
-    """` (cluster.yml:4)`, where a file says the field; "" where the change stands in that line."""
+    """Return ` (cluster.yml:4)`; "" if no file sets the field or the change has that place."""
     label = change.label_of(field)
     place = f"{label.span.source.name}:{label.span.line + 1}" if label else ""
     return f" ({place})" if place and place != plan_text.place(change) else ""
 
 
 def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
-    """What is destroyed, in the file's own fields."""
+    """Return the destroyed values under the file's own fields."""
     if change.live is None:
         return
     form = form_of_body(kind_of(change.address), change.live.body, scope)
@@ -320,7 +323,7 @@ def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
 
 
 def _unchanged(change: Change) -> int:
-    """How many values of the files stay as they are."""
+    """Count the values of the files that stay unchanged."""
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return 0
     touched = {at for field in change.fields for at in (field.at, field.at[:-1])}

@@ -1,4 +1,4 @@
-"""The monthly cost of a plan's nodes: for a terminal, for a pull request, and as JSON."""
+"""The monthly cost of a plan's nodes, for a terminal, for a pull request, and as JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 
 _UNKNOWN = "unknown"
-_ROWS = 20  # resources that have a line of their own
-_NAMED = 3  # resources that a sum names as left out
+_ROWS = 20  # resources that get their own line
+_NAMED = 3  # resources that a sum names as omitted
 _CENT = 2
 _NARROW = 40
 
 
 class _Row(NamedTuple):
-    """A line of the table: of a resource, or a sum of some (`address` is None)."""
+    """A line of the table: one resource, or a sum of several (`address` is None)."""
 
     address: Address | None
     name: str
@@ -30,7 +30,7 @@ class _Row(NamedTuple):
 
 
 def human(cost: PlanCost, width: int) -> Iterator[str]:
-    """Lines for a terminal of so many columns; none where the plan does nothing with nodes."""
+    """Render the costs for a terminal of `width` columns; nothing if the plan changes no nodes."""
     rows = _rows(cost)
     if not rows:
         return
@@ -50,7 +50,7 @@ def human(cost: PlanCost, width: int) -> Iterator[str]:
 
 
 def markdown(cost: PlanCost) -> Iterator[str]:
-    """Lines of a table for a pull request, and what the amounts are."""
+    """Render a table for a pull request, with notes on the amounts."""
     rows = _rows(cost)
     if not rows:
         return
@@ -58,16 +58,16 @@ def markdown(cost: PlanCost) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|---|"
     for row in rows:
         name = row.name.strip()
-        shown = code_span(name) if row.address is not None else name
-        yield table_row((shown, *_amounts(row), prose(row.remark)))
+        label = code_span(name) if row.address is not None else name
+        yield table_row((label, *_amounts(row), prose(row.remark)))
     yield ""
     yield _note(cost)
 
 
 def lazy_document(cost: PlanCost) -> dict[str, Data]:
-    """The costs as plain data; null is unknown. The sums are of everything that is declared.
+    """Return the costs as plain data; null is unknown. The sums cover everything that is declared.
 
-    Those of a resource are made when they are asked for.
+    The costs of a resource are computed on demand.
     """
     price_lists = cost.price_lists
     return {
@@ -102,7 +102,7 @@ def _monthly(cost: Monthly) -> dict[str, Data]:
 
 
 def _rows(cost: PlanCost) -> list[_Row]:
-    """What changes line by line, then what stays, then the total, where there is more than one."""
+    """Return the changes line by line, then the rest, then the total of several lines."""
     if not cost.pending:
         return []
     listed, unlisted = cost.pending[:_ROWS], cost.pending[_ROWS:]
@@ -145,7 +145,7 @@ def _remark(change: CostChange) -> str:
 
 
 def _amounts(row: _Row) -> tuple[str, str, str, str]:
-    """The floor and its change, the ceiling and its change."""
+    """Return floor, its change, ceiling, its change."""
     old, new = row.before, row.after
     floor = _amount(new.floor), _change(old.floor, new.floor)
     return *floor, _amount(new.ceiling), _change(old.ceiling, new.ceiling)
@@ -156,7 +156,7 @@ def _amount(amount: float | None) -> str:
 
 
 def _change(old: float | None, new: float | None) -> str:
-    """The change with its sign; "" where an unknown cost is said to be unknown already."""
+    """Format the change with its sign; "" if the cost is already marked as unknown."""
     if old is None or new is None:
         return "" if new is None else f"(was {_UNKNOWN})"
     change = new - old
@@ -164,7 +164,7 @@ def _change(old: float | None, new: float | None) -> str:
 
 
 def _note(cost: PlanCost) -> str:
-    """What the amounts are, and how they came about."""
+    """Explain the amounts and where they come from."""
     fixed = any(change.nodes.least == change.nodes.most for change in cost.changes)
     addition = "; a fixed number of nodes counts in both" if fixed else ""
     meaning = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mlctl.backends.ports.activity import Activity
+from mlctl.backends.ports.monitor import Activity
 from mlctl.inert import code_span, prose, table_row
 from mlctl.kinds import Address
 from mlctl.planning.drift import Difference, Drifted, Origin
@@ -14,14 +14,14 @@ from mlctl.render.plan.tree import scalar
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
-NO_DRIFT = "No drift. Your workspace is as the files declare."
+NO_DRIFT = "No drift. Your workspace matches the files."
 FORMAT_VERSION = "1.0"
 _ORIGINS = {
-    Origin.OUTSIDE: "changed outside: the file is the one that was applied",
+    Origin.OUTSIDE: "changed outside: the file is unchanged since it was applied",
     Origin.UNKNOWN: "changed outside, or in the file since it was applied",
 }
 
-Writes = Mapping[Address, Activity | None]  # the last write of each; None is unknown
+Writes = Mapping[Address, Activity | None]  # the last write of each; None if unknown
 
 
 def human(
@@ -31,7 +31,7 @@ def human(
     *,
     color: bool = False,
 ) -> str:
-    """The drift as text, with a line break at its end; `undeclared` are the project's orphans."""
+    """Render the drift as text, with a final line break; `undeclared` are the project's orphans."""
     styler = Styler(color)
     if not drifts:
         text = orphans(undeclared) if undeclared else NO_DRIFT
@@ -48,7 +48,7 @@ def human(
 
 
 def summary(drifts: Sequence[Drifted]) -> str:
-    """`Drift: 2 resources differ, 1 resource is missing.`"""
+    """Format `Drift: 2 resources differ, 1 resource is missing.`"""
     missing = sum(drifted.missing for drifted in drifts)
     differ = len(drifts) - missing
     parts = []
@@ -60,9 +60,9 @@ def summary(drifts: Sequence[Drifted]) -> str:
 
 
 def markdown(drifts: Sequence[Drifted], writes: Writes, undeclared: Sequence[Address] = ()) -> str:
-    """The drift for an issue; it ends in a line break."""
+    """Render the drift for an issue, with a final line break."""
     if undeclared and not drifts:
-        return f"### mlctl drift: declared no more\n\n{prose(clean(orphans(undeclared)))}\n"
+        return f"### mlctl drift: no longer declared\n\n{prose(clean(orphans(undeclared)))}\n"
     if not drifts:
         return f"### mlctl drift: none\n\n{NO_DRIFT}\n"
     parts = [f"### mlctl drift: {summary(drifts).removeprefix('Drift: ').removesuffix('.')}", ""]
@@ -84,7 +84,7 @@ def markdown(drifts: Sequence[Drifted], writes: Writes, undeclared: Sequence[Add
 def document(
     drifts: Sequence[Drifted], writes: Writes, undeclared: Sequence[Address] = ()
 ) -> dict[str, Data]:
-    """The drift as plain data, without secrets."""
+    """Return the drift as plain data, without secrets."""
     return {
         "format_version": FORMAT_VERSION,
         "drift": [
@@ -117,7 +117,7 @@ def _last(write: Activity | None) -> dict[str, Data] | None:
 
 def _lines(drifted: Drifted, writes: Writes) -> Iterator[str]:
     if drifted.missing:
-        yield "it is declared, and not in the workspace"
+        yield "it is declared, but not in the workspace"
     for difference in drifted.differences:
         live, declared = masked_sides(difference.field)
         name = clean(dotted(difference.field.at))
@@ -140,7 +140,7 @@ def _lines(drifted: Drifted, writes: Writes) -> Iterator[str]:
 
 
 def _is_default(drifted: Drifted, difference: Difference) -> bool:
-    """Whether the file is silent about the field."""
+    """Whether the file does not set the field."""
     at = difference.field.at
     return not any(at[:length] in drifted.resource.values for length in range(1, len(at) + 1))
 

@@ -16,11 +16,11 @@ from mlctl.render.plan import cost
 from mlctl.render.plan.text import SYMBOLS, masked_sides, orphans, place
 from mlctl.render.plan.tree import scalar
 
-_LONGEST = 60_000  # bytes; GitHub takes 65 536 characters in a comment, and others add some
+_LONGEST = 60_000  # bytes; GitHub accepts 65 536 characters in a comment, and others add some
 _ROWS = 50
 _FIELDS = 4  # fields that a row names
 _WIDTH = 100
-_WORDS = {  # in the order of what deserves attention
+_WORDS = {  # most important first
     Action.DELETE: "**destroy**",
     Action.REPLACE: "**replace**",
     Action.UPDATE: "change",
@@ -30,9 +30,9 @@ _WORDS = {  # in the order of what deserves attention
 
 
 def plan(plan_: Plan) -> str:
-    """The comment; it ends in a line break.
+    """Render the comment, with a final line break.
 
-    What destroys comes first, and is what is shown of more changes than a comment holds.
+    Destructive changes come first, and stay if a comment cannot hold all.
     """
     order = [*_WORDS]
     first = sorted(plan_.changes, key=lambda change: order.index(change.action))
@@ -72,7 +72,7 @@ def _findings(plan_: Plan) -> Iterator[str]:
 
 
 def _table(plan_: Plan) -> Iterator[str]:
-    yield "| | resource | change | asked for in |"
+    yield "| | resource | change | declared in |"
     yield "|---|---|---|---|"
     for change in plan_.pending[:_ROWS]:
         position = _code(written) if (written := place(change)) else ""
@@ -80,7 +80,7 @@ def _table(plan_: Plan) -> Iterator[str]:
         if change.reason is ActionReason.PRUNED:
             action = f"{action}: no file declares it any more"
         if change.unfinished is not None:
-            action = f"{action}, with what an unfinished apply took away"
+            action = f"{action}, restoring what an unfinished apply removed"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
         yield table_row((_code(SYMBOLS[change.action]), address, f"{action}{fields}", position))
@@ -90,7 +90,7 @@ def _table(plan_: Plan) -> Iterator[str]:
 
 
 def _fields(change: Change) -> Iterator[str]:
-    """The first changed fields; those that force a replacement before others."""
+    """Return the first changed fields; those that force a replacement come first."""
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return
     ordered = sorted(change.fields, key=lambda field: not field.forces_replacement)
@@ -109,7 +109,7 @@ def _value(value: object) -> str:
 
 
 def _whole(plan_: Plan, room: int) -> str:
-    plan_ = replace(plan_, refusals=(), rejections=(), warnings=())  # they stand above
+    plan_ = replace(plan_, refusals=(), rejections=(), warnings=())  # they are listed above
     text_ = text.human(plan_, width=_WIDTH, room=room)
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text_))])
     return (
@@ -119,7 +119,7 @@ def _whole(plan_: Plan, room: int) -> str:
 
 
 def _as_diff(text_: str) -> str:
-    """The signs at the left, where a highlighter of diffs looks for them; `!` is a change."""
+    """Move the signs to the left margin for diff highlighters; `!` marks a change."""
     return re.sub(
         r"(?m)^( *)([+~-]|-/\+) ",
         lambda match: (

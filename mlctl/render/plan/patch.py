@@ -1,4 +1,4 @@
-"""What files would say otherwise, as a unified diff."""
+"""Changes to files as a unified diff."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST = "These files change first:"
 
 
 def patch_of(texts: Mapping[Path, str]) -> str:
-    """The patch that makes files say the texts; "" without any."""
+    """Return the patch that gives files these texts; "" for none."""
     import difflib  # noqa: PLC0415 - few plans change files
 
     lines: list[str] = []
@@ -28,7 +28,7 @@ def patch_of(texts: Mapping[Path, str]) -> str:
 
 
 def with_heading(patch: str, *, markdown: bool = False) -> str:
-    """A patch above the plan of what the files will say then."""
+    """Render a patch above the plan for the changed files."""
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", patch)), 3)
     body = f"{fence}diff\n{patch}{fence}\n" if markdown else patch
     return f"{_FIRST}\n\n{body}\n"

@@ -1,9 +1,9 @@
 """A plan as JSON, in the shape of `terraform show -json`.
 
-`before` and `after` are the whole resource under the YAML's field names. What the service fills in
-is in `before`, and true in `after_unknown` where it is yet to be filled in. A secret is null, and
-true in `before_sensitive` or `after_sensitive`; whether the service has one cannot be read, so it
-is taken to have those that the file gives.
+`before` and `after` are the whole resource under the YAML's field names. Values that the service
+sets are in `before`, and are true in `after_unknown` until it has set them. A secret is null, and
+true in `before_sensitive` or `after_sensitive`; since secrets cannot be read back, the service is
+assumed to have those that the file sets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMAT_VERSION = "1.0"
 
 
 def document(plan: Plan) -> dict[str, Data]:
-    """The plan as plain data, changes without anything to do included. There is no secret in it."""
+    """Return the plan as plain data without secrets, including changes with nothing to do."""
     lazy = lazy_document(plan)
     changes, costs = lazy["resource_changes"], lazy["monthly_cost"]
     whole_costs = {**costs, "resources": list(costs["resources"])}
@@ -35,7 +35,7 @@ def document(plan: Plan) -> dict[str, Data]:
 
 
 def lazy_document(plan: Plan) -> dict[str, Data]:
-    """As `document`; what there is one of for each resource is made when it is asked for."""
+    """Return the data of `document`, with the parts of each resource computed on demand."""
     report, summary, scope = Report(), plan.summary, plan.scope
     report.extend((*plan.errors, *plan.warnings))
     return {
@@ -103,7 +103,7 @@ def _before(change: Change, scope: Scope) -> dict[str, Data] | None:
 
 
 def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
-    """What is there, with the changes made to it; the values themselves where nothing is there."""
+    """Return the live body with the changes applied, or the declared values for a new resource."""
     if change.action is Action.DELETE:
         return None
     after = _before(change, scope)
@@ -126,7 +126,7 @@ def _names(change: Change) -> dict[Pointer, Data]:
 
 
 def _unknown(change: Change) -> Iterable[Pointer]:
-    """The service's own fields of a resource that is yet to be made."""
+    """Return the service's own fields of a resource that does not exist yet."""
     if change.action not in (Action.CREATE, Action.REPLACE) or change.resource is None:
         return []
     fields = change.resource.form.fields
@@ -141,7 +141,7 @@ def _unknown(change: Change) -> Iterable[Pointer]:
 
 
 def _secrets(change: Change) -> list[Pointer]:
-    """The secrets that the file gives."""
+    """Return the secrets that the file sets."""
     if change.resource is None:
         return []
     declared = change.resource.values
@@ -151,5 +151,5 @@ def _secrets(change: Change) -> list[Pointer]:
 
 
 def _marks(pointers: Iterable[Pointer]) -> dict[str, Data]:
-    """`{"ssh_settings": {"admin_password": true}}`."""
+    """Build `{"ssh_settings": {"admin_password": true}}`."""
     return pointer.nest(dict.fromkeys(pointers, True))

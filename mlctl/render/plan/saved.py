@@ -1,4 +1,4 @@
-"""A saved plan as text and as a picture: from its document alone, without files or a workspace."""
+"""A saved plan as text and as a picture, from its document alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 
 def human(document: Mapping[str, Data], *, color: bool = False) -> str:
-    """The changes of a saved plan, its sums, and what was found, with a line break at the end."""
+    """Render a saved plan's changes, sums and findings, with a final line break."""
     styler = Styler(color)
     workspace = document["workspace"]
     scope = f"{workspace['resource_group']}/{workspace['workspace']}"
@@ -37,7 +37,7 @@ def human(document: Mapping[str, Data], *, color: bool = False) -> str:
 
 
 def pending(document: Mapping[str, Data]) -> list[Mapping[str, Any]]:
-    """The changes that do anything."""
+    """Return the changes with something to do."""
     changes = document["resource_changes"]
     return [change for change in changes if _action(change) is not Action.NO_OP]
 
@@ -65,7 +65,7 @@ def _finding(diagnostic: Mapping[str, Any]) -> str:
 
 
 def picture(document: Mapping[str, Data], steps: Sequence[tuple[str, str]]) -> Panel:
-    """What is changed, and what has to be done before what: `steps` are (before, after)."""
+    """Draw the changes and the order of `steps`, which are (before, after)."""
     changes = {str(change["address"]): change for change in pending(document)}
     nodes = {
         address: PictureNode(address, address, _WORDS[_action(change)], Shape.RESOURCE)
@@ -76,4 +76,4 @@ def picture(document: Mapping[str, Data], steps: Sequence[tuple[str, str]]) -> P
         for first, second in sorted(set(steps))
         if first in nodes and second in nodes and first != second
     ]
-    return Panel("plan", "an arrow leads to what comes later", nodes, tuple(arrows))
+    return Panel("plan", "arrows lead to later steps", nodes, tuple(arrows))

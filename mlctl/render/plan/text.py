@@ -1,4 +1,4 @@
-"""Text for the values of a plan and for the lines of the files that caused its changes."""
+"""Text for the values of a plan, and for the file lines that caused its changes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ SYMBOLS = {
 _UPLOAD = re.compile(r".*/LocalUpload/(?P<digest>[0-9a-fA-F]{16,64})/(?P<name>[^/]+)/?")
 _ABOVE = re.compile(
     r"(?:[ \t]*(?:#.*|---[ \t]*(?:#.*)?|%.*)?\r?\n)*"
-)  # what stands above a document's first key
+)  # the pointer of a document's first key
 _DIGEST = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}")
 
 
 def place(change: Change) -> str:
-    """`train.yml:6`: the line of the first value that changes, else of the resource."""
+    """Format `train.yml:6`: the line of the first changed value, else of the resource."""
     line = source(change)
     return f"{line[0]}:{line[1]}" if line else ""
 
 
 def source(change: Change) -> tuple[str, int] | None:
-    """The file, and the line (from 1) that caused the change."""
+    """Return the file and the line (from 1) that caused the change."""
     resource = change.resource
     if resource is None:
         return None
@@ -48,7 +48,7 @@ def source(change: Change) -> tuple[str, int] | None:
         )
     elif (
         not resource.root
-    ):  # the cheap way to the first line: most changes of a big plan are new resources
+    ):  # a shortcut for the first line: most changes of a big plan are new resources
         above = _ABOVE.match(document.source.text, document.begin)
         return document.source.name, document.line + (above[0].count("\n") if above else 0) + 1
     span = (label or resource.label()).span
@@ -75,18 +75,18 @@ def outdates(change: Change) -> bool:
 
 
 def content(change: Change) -> str | None:
-    """For an asset made of a local path: the path as written, and a short hash; else None."""
+    """For an asset from a local path: the path as written, and a short hash; else None."""
     resource = change.resource
     if resource is None or resource.owner is None:
         return None
     path = resource.get()
-    return _hashed(path, _digest_of(change)) if isinstance(path, str) else None
+    return _with_hash(path, _digest_of(change)) if isinstance(path, str) else None
 
 
 def local_content(
     change: Change, field: FieldChange, changes: Mapping[Address, Change]
 ) -> tuple[str | None, str | None]:
-    """Text for the value before and after if it is local content; else None."""
+    """Describe the value before and after if it is local content; else None."""
     if change.resource is None:
         return None, None
     value = change.resource.get(*map(str, field.at))
@@ -95,14 +95,14 @@ def local_content(
         return old, None
     if isinstance(value, dict):
         digest = _digest(change, field.after, field, changes)
-        return old, f"(inline, {_short(digest)})" if digest else "(inline)"
+        return old, f"(inline, {_shorten(digest)})" if digest else "(inline)"
     if not is_local(value):
         return old, None
-    return old, _hashed(value, _digest(change, field.after, field, changes))
+    return old, _with_hash(value, _digest(change, field.after, field, changes))
 
 
 def masked_sides(field: FieldChange) -> tuple[Data, Data]:
-    """The value before and after, without secrets; two that differ look different."""
+    """Mask the values before and after, so that different secrets still look different."""
     name = field.at[-1]
     old = None if field.before is None else masked(field.before, name)
     new = None if field.after is None else masked(field.after, name)
@@ -113,15 +113,15 @@ def masked_sides(field: FieldChange) -> tuple[Data, Data]:
 
 
 def uploaded(value: Data) -> str | None:
-    """For the URI of uploaded content: its name and a short hash; else None."""
+    """Describe the URI of uploaded content by its name and a short hash; else None."""
     match = _UPLOAD.fullmatch(value) if isinstance(value, str) else None
-    return _hashed(match["name"], match["digest"]) if match else None
+    return _with_hash(match["name"], match["digest"]) if match else None
 
 
 def _digest(
     change: Change, value: str, field_change: FieldChange, changes: Mapping[Address, Change]
 ) -> str | None:
-    """The hash of the local content that a value became."""
+    """Return the hash of the local content that a value became."""
     upload = _UPLOAD.fullmatch(value)
     if upload:
         return upload["digest"]
@@ -138,31 +138,31 @@ def _digest_of(asset: Change) -> str | None:
     return digest if isinstance(digest, str) and _DIGEST.fullmatch(digest) else None
 
 
-def _hashed(path: str, digest: str | None) -> str:
-    return f"{scalar(path)} ({_short(digest)})" if digest else scalar(path)
+def _with_hash(path: str, digest: str | None) -> str:
+    return f"{scalar(path)} ({_shorten(digest)})" if digest else scalar(path)
 
 
-def _short(digest: str) -> str:
-    """`sha256:1a2b3c4d`."""
+def _shorten(digest: str) -> str:
+    """Shorten a digest to `sha256:1a2b3c4d`."""
     name = {64: "sha256", 32: "md5"}.get(len(digest), "hash")
     return f"{name}:{digest[:8]}"
 
 
 def orphans(addresses: Sequence[Address]) -> str:
     """`compute/old is declared no more; --prune deletes it.`"""
-    one = len(addresses) == 1
+    is_single = len(addresses) == 1
     return clean(
-        f"{listed(some(addresses))} {'is' if one else 'are'} declared no more;"
-        f" `--prune` deletes {'it' if one else 'them'}."
+        f"{listed(some(addresses))} {'is' if is_single else 'are'} declared no more;"
+        f" `--prune` deletes {'it' if is_single else 'them'}."
     )
 
 
 def some(addresses: Sequence[Address], limit: int = 3) -> list[str]:
-    """The first of the addresses, and how many more there are."""
+    """Return the first of the addresses, and how many more there are."""
     names = [str(address) for address in addresses[:limit]]
     return names + ([f"{len(addresses) - limit} more"] if len(addresses) > limit else [])
 
 
 def listed(names: list[str]) -> str:
-    """The names as a person would list them."""
-    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"  # noqa: PLR2004
+    """Join the names as a person would list them."""
+    return " and ".join(names) if len(names) < 3 else (f"{', '.join(names[:-1])} and {names[-1]}")  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""A difference as an indented tree of YAML lines, each with its sign: `+`, `-` or `~`."""
+"""A diff as an indented tree of YAML lines, each with its sign: `+`, `-` or `~`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mlctl.pointer import Data, Pointer
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
-# What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
+# Texts without quotes in YAML 1.1: a word or a path at first, no `: `, no ` #`.
 _PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")
 _BROKEN = re.compile(r": | #|##|:$|\s$")
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
-_STEP = 4  # columns from a key to those beneath it
+_STEP = 4  # columns from a key to those below it
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLeaf:
-    """One value before and after (None: absent), with remarks.
+    """A value before and after (None: absent), with remarks.
 
     `text_before` and `text_after` are shown instead of the values.
     """
@@ -38,7 +38,7 @@ class DiffLeaf:
 
     @property
     def sign(self) -> str:
-        """`+`, `-` or `~`."""
+        """Return `+`, `-` or `~`."""
         if self.before is None and self.text_before is None:
             return "+"
         return "-" if self.after is None and self.text_after is None else "~"
@@ -46,7 +46,7 @@ class DiffLeaf:
 
 @dataclass(slots=True)
 class DiffBranch:
-    """An object: its changed parts, and the number of unchanged ones, which are not shown."""
+    """An object: its changed parts, and the number of unchanged ones, which are hidden."""
 
     parts: dict[str, DiffNode] = field(default_factory=dict)
     hidden: int = 0
@@ -54,12 +54,12 @@ class DiffBranch:
 
     @property
     def sign(self) -> str:
-        """The sign of all its parts, or `~` where they differ."""
+        """Return the sign that all its parts share, or `~`."""
         signs = {part.sign for part in self.parts.values()}
         return signs.pop() if len(signs) == 1 and not self.hidden else "~"
 
     def put(self, at: Pointer, leaf: DiffLeaf) -> None:
-        """Add `leaf` at a pointer, with the branches above it."""
+        """Add `leaf` at a pointer, creating the branches above it."""
         *above, last = at
         branch = self
         for step in above:
@@ -70,7 +70,7 @@ class DiffBranch:
         branch.parts[str(last)] = node_of(leaf)
 
     def at(self, at: Pointer) -> DiffBranch | None:
-        """The branch at a pointer, None if there is none."""
+        """Return the branch at a pointer, None if there is none."""
         branch: DiffNode | None = self
         for step in at:
             branch = branch.parts.get(str(step)) if isinstance(branch, DiffBranch) else None
@@ -89,12 +89,12 @@ _SIGN_STYLES = {
 
 
 def styled_sign(sign: str, styler: Styler) -> str:
-    """A sign in its colour."""
+    """Return a sign in its colour."""
     return styler.apply(sign, _SIGN_STYLES[sign]) if sign in _SIGN_STYLES else sign
 
 
 def node_of(leaf: DiffLeaf) -> DiffNode:
-    """A leaf; a branch of what differs, if its values are objects."""
+    """Return a leaf, or a branch of the differences if the values are objects."""
     sides = [leaf.before, leaf.after]
     objects = [side for side in sides if type(side) is dict and side]
     if leaf.text_before or leaf.text_after or not objects:
@@ -114,8 +114,8 @@ def node_of(leaf: DiffLeaf) -> DiffNode:
 
 
 def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
-    """The lines of an object's parts; their values are aligned."""
-    rows = [(_key(name), part, _short(part)) for name, part in branch.parts.items()]
+    """Render the parts of an object, with aligned values."""
+    rows = [(_key(name), part, _is_short(part)) for name, part in branch.parts.items()]
     room = max((len(key) for key, _, short in rows if short), default=0) + 1
     margin = " " * indent
     for key, part, short in rows:
@@ -127,18 +127,18 @@ def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
             yield f"{head}{' ' * (room - len(key))}{_text(part)}{_remark(part, styler)}"
         else:
             yield head + _remark(part, styler)
-            yield from _long(part, styler, indent + _STEP)
+            yield from _item_lines(part, styler, indent + _STEP)
     if branch.hidden:
         yield f"{margin}  {styler.apply(hidden(branch.hidden, branch.word), Style.GRAY)}"
 
 
 def hidden(count: int, word: str) -> str:
-    """`# (5 unchanged attributes hidden)`."""
+    """Format `# (5 unchanged attributes hidden)`."""
     return f"# ({counted(count, f'unchanged {word}')} hidden)"
 
 
 def scalar(value: Data) -> str:
-    """A value on one line, as YAML spells it; nothing in it steers a terminal."""
+    """Format a value on one line as YAML, without anything that controls a terminal."""
     if isinstance(value, str):
         return _string(value)
     if type(value) is int:
@@ -154,7 +154,7 @@ def _string(value: str) -> str:
 
 
 def _quoted(value: Data) -> str:
-    """As JSON, which is YAML too; what cannot be seen is spelt in YAML's longer escapes."""
+    """Quote as JSON, which is also YAML, with invisible characters in YAML's longer escapes."""
     text = json.dumps(value, ensure_ascii=False)
     if has_agent_command(text):
         text = text.replace("##", r"#\u0023")
@@ -170,18 +170,18 @@ def _visible(character: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _key(name: str) -> str:
-    return _string(name)  # most names are those of a kind's fields
+    return _string(name)  # most names are fields of a kind
 
 
-def _short(part: DiffNode) -> bool:
-    """Whether a part stands on its key's line."""
+def _is_short(part: DiffNode) -> bool:
+    """Whether a part fits on its key's line."""
     if isinstance(part, DiffBranch):
         return False
-    was_long = part.text_before is None and _many(part.before)
-    return not was_long and not (part.text_after is None and _many(part.after))
+    was_long = part.text_before is None and _is_multiline(part.before)
+    return not was_long and not (part.text_after is None and _is_multiline(part.after))
 
 
-def _many(value: Data) -> bool:
+def _is_multiline(value: Data) -> bool:
     """Whether a value takes more than one line."""
     if type(value) is str:
         return "\n" in value and "\n" in value.strip("\n")
@@ -204,8 +204,8 @@ def _remark(leaf: DiffLeaf, styler: Styler) -> str:
     return alarm + (styler.apply(f" # {clean(leaf.remark)}", Style.GRAY) if leaf.remark else "")
 
 
-def _long(leaf: DiffLeaf, styler: Styler, indent: int) -> Iterator[str]:
-    """A list or a text of several lines, item by item."""
+def _item_lines(leaf: DiffLeaf, styler: Styler, indent: int) -> Iterator[str]:
+    """Render a list or a multi-line text, item by item."""
     dash = "- " if isinstance(leaf.before if leaf.after is None else leaf.after, list) else ""
     unchanged = 0
     for sign, item in _items(_listed(leaf.before), _listed(leaf.after)):
@@ -230,13 +230,13 @@ def _listed(value: Data) -> list[str]:
 
 
 def _flow(value: Mapping[str, Data]) -> str:
-    """A mapping in a list on one line: `key: value`, in braces where there is more."""
+    """Format a mapping in a list on one line: `key: value`, in braces if there are several."""
     text = ", ".join(f"{_key(str(key))}: {scalar(inner)}" for key, inner in value.items())
     return text if len(value) == 1 else f"{{{text}}}"
 
 
 def _items(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Signed items; an item without a sign is the number of those left out."""
+    """Yield signed items; an item without a sign is the number of hidden ones."""
     from difflib import SequenceMatcher  # noqa: PLC0415 - few plans change a list
 
     for tag, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

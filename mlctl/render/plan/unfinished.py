@@ -1,4 +1,4 @@
-"""What applies that did not end have left, in sentences."""
+"""Sentences about what unfinished applies have left behind."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from mlctl.planning.unfinished.restore import fields_set_by_others
 from mlctl.pointer import dotted
 from mlctl.render.terminal.terminal import clean
 
-_UNWANTED = ": delete that, if it is not wanted any more"
+_UNWANTED = ": delete that if you no longer want it"
 
 
 def reason(entry: Unfinished) -> str:
-    """Why a change restores something."""
+    """Say why a change restores something."""
     apply, routing = _apply(entry), _routing(entry)
     if entry.moved and entry.deleted:
-        reason_text = f"takes over what {apply} was to give it and no file says"
+        reason_text = f"gets what {apply} should have set and no file declares"
     elif entry.moved:
-        reason_text = f"moves the {routing}, as {apply} was to"
+        reason_text = f"moves the {routing}, as {apply} should have"
     elif entry.deleted:
-        reason_text = f"puts back what {apply} had deleted with it and no file says"
+        reason_text = f"restores what {apply} deleted with it and no file declares"
     else:
-        reason_text = f"puts back the {routing} that {apply} had taken away"
+        reason_text = f"restores the {routing} that {apply} removed"
     return f"{reason_text}: {entry.file}"
 
 
 def notes(unfinished: Iterable[Unfinished], live_state: LiveState, plan: Plan) -> Iterator[str]:
-    """What a plan does not restore of what is unfinished, and why: a line for each resource."""
+    """Say what a plan does not restore, and why, in a line per resource."""
     changes = {change.address: change for change in plan.changes}
     for entry in unfinished:
         change, live = changes.get(entry.address), live_state.live.get(entry.address)
@@ -67,11 +67,11 @@ def _note(
 
 
 def _not_restored(entry: Unfinished) -> str:
-    """What this plan does nothing about."""
+    """Describe an entry that this plan does not restore."""
     if entry.deleted:
-        did, rest = "deleted {} and did not create it again", "What no file said of it"
+        did, rest = "deleted {} and did not create it again", "What no file declared of it"
         if entry.moved:
-            did, rest = "did not make {}", "What it was to take over"
+            did, rest = "did not create {}", "What it should have taken over"
         text = f"{_apply(entry)} {did.format(entry.address)}, and this plan does not either. {rest}"
         return f"{text} is kept in `{entry.file}`{_UNWANTED if entry.moved else ''}"
     names = ", ".join(sorted(child.name for child in entry.children))
@@ -79,30 +79,31 @@ def _not_restored(entry: Unfinished) -> str:
     if entry.moved:
         text = f"{_apply(entry)} did not move {routing} to {names}, and this plan does not either"
         return f"{text}. That is kept in `{entry.file}`{_UNWANTED}"
-    text = f"{_apply(entry)} took {routing} away, and this plan does not put it back"
+    text = f"{_apply(entry)} removed {routing}, and this plan does not restore it"
     return f"{text}: it goes to {names}. That is kept in `{entry.file}`"
 
 
 def _set_by_others(entry: Unfinished, live: Live, plan: Plan) -> str:
-    """What others have made of a resource in the meantime, where that differs."""
+    """Name the fields that others have changed in the meantime."""
     fields = [dotted(field.at) for field in fields_set_by_others(entry, live, plan.scope)]
     if not fields:
         return ""
-    did = "deleted" if entry.deleted else f"took away the {_routing(entry)} of"
+    did = "deleted" if entry.deleted else f"removed the {_routing(entry)} of"
     if entry.moved:
-        did = "did not make" if entry.deleted else f"did not move the {_routing(entry)} of"
+        did = "did not create" if entry.deleted else f"did not move the {_routing(entry)} of"
     return (
-        f"{_apply(entry)} {did} {entry.address}; it has been written since, and this stays"
-        f" as it is: {', '.join(fields)}"
+        f"{_apply(entry)} {did} {entry.address}; it has been written since, and these"
+        f" fields stay as they are: {', '.join(fields)}"
     )
 
 
 def left(addresses: Iterable[Address], file: Path, paths: Sequence[str]) -> str:
-    """What an apply of these paths, which has ended, leaves to the next one."""
+    """Say what a finished apply of these paths leaves to the next one."""
     names = ", ".join(map(str, addresses))
     return clean(
-        f"note: what no file says of {names} is not there yet. It is kept in `{file}`, and the next"
-        f" apply puts it there, as does: mlctl apply --resume {' '.join(paths)}".rstrip()
+        f"note: what no file declares of {names} is still missing. It is kept in `{file}`, and "
+        "the next"
+        f" apply restores it, as does: mlctl apply --resume {' '.join(paths)}".rstrip()
     )
 
 

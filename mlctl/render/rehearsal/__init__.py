@@ -1,1 +1,1 @@
-"""Rehearsals: reports, live view, page."""
+"""Rehearsals as reports, as a live view and as a page."""

@@ -1,4 +1,4 @@
-"""A rehearsal on a terminal while it runs: its runs, and the nodes of the one at hand."""
+"""The live view of a rehearsal on a terminal: its runs, and the nodes of the current one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATES = {"done": "green", "failed": "magenta", "lost": "red"}
 
 @contextmanager
 def viewing(stream: TextIO) -> Iterator[RehearsalView]:
-    """A view while the block runs; it is removed at the end."""
+    """Show a view while the block runs; it is removed at the end."""
     console = Console(file=stream, highlight=False)
     view = RehearsalView(console)
     with Live(console=console, get_renderable=view.render, refresh_per_second=8, transient=True):
@@ -28,7 +28,7 @@ def viewing(stream: TextIO) -> Iterator[RehearsalView]:
 
 
 class RehearsalView:
-    """What has come of the runs. Rich's own thread renders it."""
+    """The progress of the runs. Rich's own thread renders it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -37,12 +37,12 @@ class RehearsalView:
         self._counts: dict[tuple[int, int], Counter[str]] = {}
 
     def begin(self, name: str, total: int) -> None:
-        """A run begins, one of `total`."""
+        """Record that a run begins, one of `total`."""
         self._name, self._total, self._begun = name, total, self._begun + 1
         self._slots, self._counts = {}, {}
 
     def show(self, span: SlotSpan) -> None:
-        """A slot has done something, or was lost."""
+        """Record that a slot has worked, or was lost."""
         slot = (span.node, span.slot)
         counts = Counter(self._counts.get(slot, ()))
         counts[span.end_state] += span.mini_batch is not None or span.end_state != "done"
@@ -50,7 +50,7 @@ class RehearsalView:
         self._slots = {**self._slots, slot: span}
 
     def render(self) -> Group:
-        """The run at hand, and a row for each of its slots, as many as fit."""
+        """Render the current run, and a row for as many of its slots as fit."""
         slots, counts = self._slots, self._counts
         table = Table("node", "mini-batches", "failed", "lost", "last", box=None, pad_edge=False)
         room = max(self._console.height - 4, 1)

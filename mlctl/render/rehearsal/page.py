@@ -1,4 +1,4 @@
-"""A rehearsal as a page of HTML: what was found, and what each node did until it was lost."""
+"""A rehearsal as an HTML page: the findings, and the timeline of each node."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from mlctl.render.page.svg import Lane, Spell
 from mlctl.render.rehearsal.report import Again
 
 _TICKS = 5
-_DRAWN = 40  # runs with losses that have a timeline
+_DRAWN = 40  # runs with losses that get a timeline
 _TITLE = "Rehearsal"
-_MARK = 50  # the part of a timeline that a lost life is marked by
+_MARK = 50  # the share of a timeline that marks the end of a lost life
 
 
 def scoring(rehearsal: Rehearsal, summary: str, again: Again) -> str:
-    """The page of a batch deployment; `summary` is that of a terminal."""
-    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(rehearsal.evidence, again)]
+    """Return the page of a batch deployment; `summary` is the terminal's."""
+    parts: list[Part] = [
+        Prose("", tuple(summary.splitlines())),
+        *_list_findings(rehearsal.evidence, again),
+    ]
     parts += [_kills(rehearsal), _timeline("Without a loss", rehearsal.first, rehearsal)]
     for run in rehearsal.runs[:_DRAWN]:
         kills = ", ".join(
@@ -37,7 +40,7 @@ def scoring(rehearsal: Rehearsal, summary: str, again: Again) -> str:
 
 
 def training(rehearsal: TrainingRehearsal, summary: str, again: Again) -> str:
-    """The page of a training."""
+    """Return the page of a training job."""
     rows = tuple(
         (
             f"{number}, life {at}" if len(run.lives) > 1 else str(number),
@@ -50,7 +53,10 @@ def training(rehearsal: TrainingRehearsal, summary: str, again: Again) -> str:
         for at, life in enumerate(run.lives, 1)
     )
     heads = ("kill", "line", "half-written", "lines executed", "end")
-    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(rehearsal.evidence, again)]
+    parts: list[Part] = [
+        Prose("", tuple(summary.splitlines())),
+        *_list_findings(rehearsal.evidence, again),
+    ]
     if rows:
         parts.append(Table("Kills", heads, rows, numbers=False))
     runs = [("Without a loss", rehearsal.calm)]
@@ -59,8 +65,8 @@ def training(rehearsal: TrainingRehearsal, summary: str, again: Again) -> str:
     return page.document(Page(_TITLE, rehearsal.training.command, tuple(parts)))
 
 
-def _found(evidence: Sequence[Evidence], again: Again) -> Iterator[Part]:
-    """What was shown, and how to see it again."""
+def _list_findings(evidence: Sequence[Evidence], again: Again) -> Iterator[Part]:
+    """List the findings, and how to reproduce them."""
     rows = tuple(
         (
             item.rule.code,
@@ -91,12 +97,12 @@ def _kills(rehearsal: Rehearsal) -> Table:
         for kill in run.kills
     )
     heads = ("kill", "node", "at", "moment", "line", "mini-batches that ran again", "found")
-    note = "Times are virtual: the simulated cloud's, and not those of this machine."
+    note = "Times are virtual: those of the simulated cloud, not of this machine."
     return Table("Kills", heads, rows, note, numbers=False)
 
 
 def _timeline(title: str, run: RehearsalOutcome, rehearsal: Rehearsal) -> Timeline:
-    """A lane for each slot: `init` prepares it, a mini-batch runs, a lost node is away."""
+    """Draw a lane per slot: `init` prepares it, a mini-batch runs, a lost node is away."""
     length = max((span.end for span in run.timeline), default=0.0)
     places = sorted({(span.node, span.slot) for span in run.timeline})
     several = rehearsal.deployment.slots > 1
@@ -126,7 +132,7 @@ def _spells(span: SlotSpan) -> Iterator[Spell]:
 
 
 def _lives(title: str, run: Trained) -> Timeline:
-    """A lane for each life, as long as the lines that it has executed."""
+    """Draw a lane per life, as long as the lines that it executed."""
     longest = max(map(_reached, run.lives), default=0)
     lanes = tuple(
         Lane(f"life {number}", tuple(_life(life, longest)))
@@ -142,7 +148,7 @@ def _life(life: Life, longest: int) -> Iterator[Spell]:
 
 
 def _reached(life: Life) -> int:
-    """The lines that a life has executed; of one that was lost those up to its last write."""
+    """Count the lines that a life executed; for a lost one, up to its last write."""
     return life.events or max((write.events for write in life.writes), default=0)
 
 

@@ -1,4 +1,4 @@
-"""A rehearsal as findings, three lines, JSON and JUnit."""
+"""A rehearsal as findings, as a three-line summary, JSON and JUnit."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mlctl.render.findings import machine
 from mlctl.render.terminal.terminal import clean
 from mlctl.schema.text import counted
 
-Again = Callable[[int | None], str]  # the words that repeat a kill
+Again = Callable[[int | None], str]  # the options that repeat a kill
 
 
 def findings(evidence: tuple[Evidence, ...], code: Path, again: Again) -> Iterator[Diagnostic]:
-    """What was shown, at its lines; `code` is the folder of the script, as the user named it."""
+    """Yield the findings at their lines; `code` is the script's folder as the user named it."""
     sources: dict[str, SourceText] = {}
     for item in evidence:
         hint = again(item.kill) if item.kill is not None else item.rule.documented().fix
@@ -49,7 +49,7 @@ def _label(place: CodeLine, code: Path, sources: dict[str, SourceText]) -> Label
 
 
 def summary(rehearsal: Rehearsal, report: Report) -> str:
-    """Three lines: the calm run, the kills, the verdict."""
+    """Summarize in three lines: the calm run, the kills, the verdict."""
     deployment, first = rehearsal.deployment, rehearsal.first
     rows = first.all_rows().total()
     files = f", {counted(len(first.files), 'file')}" if first.files else ""
@@ -63,9 +63,9 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
     if first.stand_ins:
         calm += f"; stand-ins for {', '.join(sorted(first.stand_ins))}"
     lines = [calm, f"Kills:   {_kills(rehearsal)}"]
-    good = "survives: every input scored once, nothing lost, nothing doubled"
+    good = "survives: every input is scored once, none lost, none duplicated"
     if rehearsal.runs and all(_canceled(run) for run in rehearsal.runs):
-        good = "the job was cancelled, since its last node was lost; nothing is shown by that"
+        good = "the job was cancelled because its last node was lost; that shows nothing"
     return "\n".join([*lines, f"Verdict: {_verdict(report, good, rehearsal)}"])
 
 
@@ -73,7 +73,7 @@ def _verdict(report: Report, good: str, rehearsal: Rehearsal | TrainingRehearsal
     verdict, unfinished = good, ""
     if rehearsal.stopped is not None:
         runs = counted(len(rehearsal.runs), "run with losses", "runs with losses")
-        verdict = f"unfinished; nothing found in {runs}"
+        verdict = f"unfinished; no findings in {runs}"
         unfinished = f"unfinished, after {runs}; "
     if report:
         counts = Counter(finding.rule.code for finding in report)
@@ -86,54 +86,56 @@ def _verdict(report: Report, good: str, rehearsal: Rehearsal | TrainingRehearsal
 
 
 def training_summary(rehearsal: TrainingRehearsal, report: Report) -> str:
-    """Three lines: the calm run, the kills, the verdict."""
+    """Summarize in three lines: the calm run, the kills, the verdict."""
     life = rehearsal.calm.lives[0]
     files = counted(len(rehearsal.calm.files), "file")
     unlike = (
-        f", {len(rehearsal.unlike)} of them not alike in two calm runs" if rehearsal.unlike else ""
+        f", {len(rehearsal.unlike)} of them differ between two calm runs"
+        if rehearsal.unlike
+        else ""
     )
     nodes = (
         f" on {counted(rehearsal.training.nodes, 'node')}" if rehearsal.training.distributed else ""
     )
-    good = "survives: goes on from its checkpoints, and ends with the same files"
+    good = "survives: resumes from its checkpoints, and ends with the same files"
     if rehearsal.starts_over:
         good = "ends with the same files, but starts over each time: it writes no checkpoint"
     elif not rehearsal.runs or all(len(run.lives) == 1 for _, _, run in rehearsal.runs):
-        good = "runs; no node was lost while it did"
+        good = "runs; no node was lost meanwhile"
     return "\n".join(
         [
             f"Calm:    {counted(life.events, 'line')} executed{nodes},"
             f" {counted(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
-            f"Kills:   {_lost(rehearsal)}",
+            f"Kills:   {_count_losses(rehearsal)}",
             f"Verdict: {_verdict(report, good, rehearsal)}",
         ]
     )
 
 
-def _lost(rehearsal: TrainingRehearsal) -> str:
-    """How many losses there were, by what the training was at."""
+def _count_losses(rehearsal: TrainingRehearsal) -> str:
+    """Count the losses by what the training was doing."""
     lost = [life for _, _, run in rehearsal.runs for life in run.lives if life.lost]
     if not lost:
         return "none"
     halves = sum(life.cut is not None for life in lost)
     moments = f"{len(lost) - halves} at some line, {halves} while a file is written"
-    note = rehearsal.most_lives and "; after these it is left alone"
+    note = rehearsal.most_lives and "; then it runs undisturbed"
     return f"{counted(len(lost), 'node')} lost: {moments}{note or ''}"
 
 
 def training_json(rehearsal: TrainingRehearsal, report: Report) -> str:
-    """The rehearsal of a training and its findings as data."""
+    """Return the rehearsal of a training job and its findings as data."""
     data: dict[str, Data] = {
         **machine.document(report),
         "finished": rehearsal.stopped is None,
         "seed": rehearsal.plan.schedule.seed,
-        "calm": _trained(rehearsal.calm),
-        "runs": [{"kill": number, **_trained(run)} for number, _, run in rehearsal.runs],
+        "calm": _training_run(rehearsal.calm),
+        "runs": [{"kill": number, **_training_run(run)} for number, _, run in rehearsal.runs],
     }
     return inert.as_json(data, indent=2) + "\n"
 
 
-def _trained(run: Trained) -> dict[str, Data]:
+def _training_run(run: Trained) -> dict[str, Data]:
     return {
         "files": sorted(run.files),
         "lives": [
@@ -151,7 +153,7 @@ def _trained(run: Trained) -> dict[str, Data]:
 
 
 def training_junit(rehearsal: TrainingRehearsal) -> str:
-    """A suite with a case for the calm run and one for each kill."""
+    """Return a suite with a case for the calm run and one per kill."""
     cases = [_case("calm", [item for item in rehearsal.evidence if item.kill is None])]
     for number, cuts, run in rehearsal.runs:
         moment = "while a file is written" if cuts[0].halves else "at some line"
@@ -181,7 +183,7 @@ def _canceled(run: RehearsalOutcome) -> bool:
 
 
 def as_json(rehearsal: Rehearsal, report: Report) -> str:
-    """The rehearsal and its findings as data; times are virtual seconds."""
+    """Return the rehearsal and its findings as data, with times in virtual seconds."""
     deployment = rehearsal.deployment
     data: dict[str, Data] = {
         **machine.document(report),
@@ -230,7 +232,7 @@ def _run(outcome: RehearsalOutcome) -> Data:
 
 
 def as_junit(rehearsal: Rehearsal, evidence: tuple[Evidence, ...]) -> str:
-    """A suite with a case for the calm runs and one for each run with losses."""
+    """Return a suite with a case for the calm runs and one per run with losses."""
     numbers = [tuple(kill.loss.number for kill in run.kills) for run in rehearsal.runs]
     cases = [_case("calm", [item for item in evidence if item.kill is None])]
     for run, kills in zip(rehearsal.runs, numbers, strict=True):

@@ -1,1 +1,1 @@
-"""Widths, colours and styles of a terminal."""
+"""The width, colours and styles of a terminal."""

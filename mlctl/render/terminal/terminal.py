@@ -1,4 +1,4 @@
-"""Text for a terminal: the width of characters, and escapes for those that could control it."""
+"""Text for a terminal: the width of characters, and escapes for control characters."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Styler:
-    """Applies styles where `color` is true, else leaves text as it is."""
+    """Applies styles if `color` is true, else returns text unchanged."""
 
     color: bool
 
     def apply(self, text: str, style: Style) -> str:
-        """`text` in a style; empty text stays empty."""
+        """Return `text` in a style; empty text stays empty."""
         return f"\x1b[{style.value}m{text}\x1b[0m" if self.color and text else text
 
 
@@ -46,18 +46,20 @@ _JOINERS = "\u200c\u200d"  # parts of emoji and of scripts
 
 
 def clean(text: str) -> str:
-    """`text` on one line for people: without secrets, and with escapes (`\\x1b`) for what could
-    control a terminal or an agent."""
+    """Return `text` on one line for people, without secrets or control characters.
+
+    Escapes (`\x1b`) replace whatever could control a terminal or an agent.
+    """
     return inert.line(masking.mask(text))
 
 
 def clean_lines(text: str, *, color: bool = False) -> str:
-    """`text` of several lines, each as by `clean`; with `color` mlctl's own styles are kept."""
+    """Clean each line of `text`; with `color`, mlctl's own styles are kept."""
     return inert.lines(masking.mask(text), SEQUENCES if color else frozenset())
 
 
 def cells(text: str) -> list[tuple[str, int]]:
-    """Each character of a line as it is shown, and how many columns it takes."""
+    """Return each character of a line as shown, with its columns."""
     column = 0
     line: list[tuple[str, int]] = []
     escaped = inert.command_positions(text)
@@ -71,7 +73,7 @@ def cells(text: str) -> list[tuple[str, int]]:
 
 
 def width(line: Iterable[tuple[str, int]]) -> int:
-    """How many columns `shown` takes."""
+    """Count the columns that `shown` takes."""
     return sum(columns for _, columns in line)
 
 

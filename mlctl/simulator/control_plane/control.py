@@ -15,7 +15,7 @@ from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import clock, quota_usage, rows
 from mlctl.simulator.control_plane.state.settings import CloudSettings
-from mlctl.simulator.control_plane.state.tables import TABLES
+from mlctl.simulator.control_plane.state.store import TABLES
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 

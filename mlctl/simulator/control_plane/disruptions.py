@@ -140,9 +140,6 @@ def set_preemption(
 
     `start` begins traces and outages at a moment that the seed chooses: at `any`, or at one with
     nodes to be had (`available`). Otherwise there are nodes, and a trace begins at its offset.
-
-    Raises:
-        ServiceError: a process has an invalid value.
     """
     with _engine_transaction(workspace) as (transaction, _):
         world = transaction.world
@@ -160,11 +157,7 @@ def set_preemption(
 def set_capacity(
     workspace: WorkspaceHandle, capacity: CapacityProcess | None, tier: Tier | None
 ) -> None:
-    """Set how many nodes each region has (of a tier, or of each); None: no limit.
-
-    Raises:
-        ServiceError: it has an invalid value.
-    """
+    """Set how many nodes each region has (of a tier, or of each); None: no limit."""
     with _engine_transaction(workspace) as (transaction, _):
         for each_tier in [tier] if tier else list(Tier):
             replay.run_command(transaction, commands.SetCapacity(capacity, each_tier))
@@ -194,9 +187,6 @@ def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) 
     """Lock or unlock clusters (all of the workspace if none is named); those that are so now.
 
     If none is named, unlocking also deletes the locks above the clusters.
-
-    Raises:
-        ServiceError: there is no such cluster (404).
     """
     with workspace.store.write() as db:
         state = workspace.state(db)
@@ -227,11 +217,7 @@ def workloads(workspace: WorkspaceHandle) -> dict[str, Workload]:
 
 
 def set_workload(workspace: WorkspaceHandle, name: str, figures: Workload) -> Workload:
-    """Set figures of a workload; what is not given stays. The whole workload.
-
-    Raises:
-        ServiceError: a figure is not valid.
-    """
+    """Set figures of a workload; what is not given stays. The whole workload."""
     stored_workloads.check(figures)
     with workspace.store.write() as db:
         stored_workloads.save(db, name, figures.over(stored_workloads.find_stored(db, name)))
@@ -249,11 +235,7 @@ def _engine_transaction(
 
 
 def _whole(text: str) -> int:
-    """A whole number of cores, no less than 0.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A whole number of cores, no less than 0."""
     if not (text.isascii() and text.isdecimal() and int(text) <= quota.MOST):
         raise ValueError(text)
     return int(text)

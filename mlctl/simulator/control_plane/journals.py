@@ -8,11 +8,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
 def append(workspace: WorkspaceHandle, name: str, record: str) -> None:
-    """Add a record.
-
-    Raises:
-        ServiceError: 409, the lease of a fenced workspace is lost.
-    """
+    """Add a record."""
     with workspace.store.write() as db:
         leases.check(db, workspace)
         row = (_key(workspace), name, record)

@@ -68,11 +68,7 @@ def acquire(workspace: WorkspaceHandle, request: LeaseRow, now: float) -> tuple[
 
 
 def renew(workspace: WorkspaceHandle, now: float) -> None:
-    """Let the lease of a fenced workspace last from now on, also where its time was over.
-
-    Raises:
-        ServiceError: it was broken, or another has taken it.
-    """
+    """Let the lease of a fenced workspace last from now on, also where its time was over."""
     with workspace.store.write() as db:
         check(db, workspace)
         if workspace.fence is not None:

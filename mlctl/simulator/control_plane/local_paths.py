@@ -29,15 +29,15 @@ def note(store: Store, uri: str, path: str) -> None:
 
 def find(store: Store, uri: str) -> Path | None:
     """Where the files of a URI are, or of a folder above it; None where nobody has written it."""
-    named = PurePosixPath(key(uri))
+    path = PurePosixPath(key(uri))
     with store.read() as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'local_paths'").fetchone():
             return None
-        for folder in (named, *named.parents):
+        for folder in (path, *path.parents):
             query = "SELECT path FROM local_paths WHERE uri = ?"
             row = db.execute(query, (str(folder),)).fetchone()
-            if row is not None and ".." not in named.parts:
-                return Path(row[0], named.relative_to(folder))
+            if row is not None and ".." not in path.parts:
+                return Path(row[0], path.relative_to(folder))
     return None
 
 

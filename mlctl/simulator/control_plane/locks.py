@@ -72,16 +72,15 @@ def covering(db: Connection, scope: str) -> list[Lock]:
     return [lock for lock in list_locks(db) if lock.holds(scope)]
 
 
-def check(db: Connection, scope: str, verb: LockedAction) -> None:
-    """Check that no lock forbids an action; the message is ARM's.
+def check(db: Connection, scope: str, verb: LockedAction) -> list[Lock]:
+    """Check that no lock forbids an action; the message is ARM's. The locks that allow it.
 
     Raises:
         ServiceError: 409, a lock forbids it.
     """
+    locks = covering(db, scope)
     blocking = [
-        lock
-        for lock in covering(db, scope)
-        if verb is LockedAction.DELETE or lock.level is LockLevel.READ_ONLY
+        lock for lock in locks if verb is LockedAction.DELETE or lock.level is LockLevel.READ_ONLY
     ]
     if blocking:
         scopes = ", ".join(sorted({f"'{lock.scope}'" for lock in blocking}))
@@ -90,6 +89,7 @@ def check(db: Connection, scope: str, verb: LockedAction) -> None:
             f" are locked: {scopes}. Please remove the lock and try again."
         )
         raise conflict(text, "ScopeLocked")
+    return locks
 
 
 def put(db: Connection, lock: Lock) -> Lock:

@@ -9,9 +9,10 @@ from math import floor
 from mlctl import catalog
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
-from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.errors import bad, missing
+from mlctl.simulator.control_plane import replay
+from mlctl.simulator.control_plane.nodes import find_cluster
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import metrics
 from mlctl.simulator.engine.metrics import Bucket, Metric
@@ -45,12 +46,7 @@ def aggregate(
         ServiceError: there is no such cluster (404) or metric, or the interval is not positive.
     """
     chosen = [_metric(name) for name in names]
-    with workspace.store.read() as db:
-        state = workspace.state(db)
-        resource = rows.find(db, state.id, cluster)
-    if resource is None:
-        raise missing(cluster)
-    name = command_log.engine_name(state.id, resource.address.name)
+    state, resource, name = find_cluster(workspace, cluster)
     points = list(metrics.node_counts(replay.events(workspace.store, detail=False), name))
     begun = points[0].at if points else state.now
     start = begun if span is None else max(state.now - span, 0.0)

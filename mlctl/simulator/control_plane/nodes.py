@@ -12,6 +12,7 @@ from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
@@ -41,8 +42,10 @@ class NodeInformation:
     job: str | None
 
 
-def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
-    """The nodes of a cluster, without allocating ones.
+def find_cluster(
+    workspace: WorkspaceHandle, cluster: Address
+) -> tuple[WorkspaceState, StoredResource, str]:
+    """A cluster of a workspace, with the engine's name of it.
 
     Raises:
         ServiceError: there is no such cluster (404).
@@ -52,7 +55,12 @@ def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInforma
         resource = rows.find(db, state.id, cluster)
     if resource is None:
         raise missing(cluster)
-    name = command_log.engine_name(state.id, resource.address.name)
+    return state, resource, command_log.engine_name(state.id, resource.address.name)
+
+
+def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
+    """The nodes of a cluster, without allocating ones."""
+    state, resource, name = find_cluster(workspace, cluster)
     with replay.current(workspace.store) as world:
         node_views = views.nodes(world, name) if name in world.clusters else []
     public = resource.body["properties"]["properties"].get("enableNodePublicIp", True)

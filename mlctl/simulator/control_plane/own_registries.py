@@ -59,8 +59,8 @@ def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
         text = f"The registry '{registry}' was not found."
         raise NotFound("ResourceNotFound", text, status=404)
     note = workspaces.note(store, handle.scope)
-    said = {key: value for key, value in (note.get("properties") or {}).items() if value}
-    for region in said.get("regionDetails") or ():
+    properties = {key: value for key, value in (note.get("properties") or {}).items() if value}
+    for region in properties.get("regionDetails") or ():
         _name_what_is_made(region, group)
     of_group = Scope(group.subscription, group.resource_group, handle.scope.workspace)
     return {
@@ -73,7 +73,7 @@ def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
         "properties": {
             "publicNetworkAccess": "Enabled",
             "regionDetails": [{"location": handle.location}],
-            **said,
+            **properties,
             "provisioningState": "Succeeded",
         },
     }
@@ -109,10 +109,6 @@ def every(store: Store) -> list[str]:
 
 
 def delete(store: Store, registry: str) -> None:
-    """Delete a registry with all that is in it.
-
-    Raises:
-        NotFound: it is not kept here.
-    """
+    """Delete a registry with all that is in it."""
     described(store, registry, rows.registry_scope(registry))
     workspaces.delete(WorkspaceHandle(store, rows.registry_scope(registry), DEFAULT_LOCATION))

@@ -79,8 +79,8 @@ def shown(registry: str, data: Data) -> Data:
         return [shown(registry, value) for value in data]
     if not isinstance(data, str) or "registries" not in data:
         return data
-    within = re.escape(f"/subscriptions/registries/resourceGroups/registries/providers/{PROVIDER}")
-    text = re.sub(f"^{within}/workspaces/[^/]+", f"azureml://registries/{registry}", data)
+    prefix = re.escape(f"/subscriptions/registries/resourceGroups/registries/providers/{PROVIDER}")
+    text = re.sub(f"^{prefix}/workspaces/[^/]+", f"azureml://registries/{registry}", data)
     stored = r"^azureml://subscriptions/registries/.*?/datastores/[^/]+/paths"
     return re.sub(stored, f"https://{registry.lower()}.blob.core.windows.net", text)
 

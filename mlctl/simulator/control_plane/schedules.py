@@ -57,11 +57,7 @@ def start_due(store: Store, to: float) -> None:
 
 
 def trigger(workspace: WorkspaceHandle, name: str) -> JobRecord:
-    """Start a job of a schedule now.
-
-    Raises:
-        ServiceError: there is no such schedule (404), or its job is refused.
-    """
+    """Start a job of a schedule now."""
     with workspace.store.read() as db:
         now = workspace.state(db).now
     return _start(Firing(_moment(now), name, workspace))
@@ -98,7 +94,7 @@ def _filled(data: Data, words: Mapping[str, str]) -> Data:
 
 
 def _due(store: Store, db: Connection, to: float) -> Iterator[Firing]:
-    until = _moment(to)
+    end = _moment(to)
     for scope, location, _ in list(rows.workspaces(db)):
         workspace = WorkspaceHandle(store, scope, location)
         workspace_id = workspace.state(db).id
@@ -107,13 +103,13 @@ def _due(store: Store, db: Connection, to: float) -> Iterator[Firing]:
             if enabled is False or stored.state != "Succeeded":
                 continue
             plan = _trigger(stored.body, scope)
-            made, modified = (_time(stored.body, key) for key in ("createdAt", "lastModifiedAt"))
+            created, modified = (_time(stored.body, key) for key in ("createdAt", "lastModifiedAt"))
             last = _last(db, workspace_id, stored.address.name)
             after = max(modified - _ALIKE, last) if last else modified - _ALIKE
             if plan.get("frequency") and not plan.get("start_time"):
-                plan["start_time"] = made.isoformat()  # its first job starts at once
+                plan["start_time"] = created.isoformat()  # its first job starts at once
             try:
-                ahead = takewhile(lambda at: at <= until, triggers.firings(plan, after))
+                ahead = takewhile(lambda at: at <= end, triggers.firings(plan, after))
                 for at in islice(ahead, _MOST):
                     yield Firing(at, stored.address.name, workspace)
             except (ValueError, TypeError, OverflowError):

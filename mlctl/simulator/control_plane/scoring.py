@@ -71,11 +71,7 @@ def token(state: WorkspaceState, address: Address) -> dict[str, Data]:
 
 
 def credentials(workspace: WorkspaceHandle, endpoint: Address) -> dict[str, Data]:
-    """The keys of an endpoint, or a token of one that takes tokens.
-
-    Raises:
-        NotFound: there is no such endpoint.
-    """
+    """The keys of an endpoint, or a token of one that takes tokens."""
     body = _read(workspace, endpoint)
     with workspace.store.read() as db:
         state = workspace.state(db)
@@ -86,12 +82,7 @@ def credentials(workspace: WorkspaceHandle, endpoint: Address) -> dict[str, Data
 def score(
     workspace: WorkspaceHandle, endpoint: Address, deployment: str | None, request: Data
 ) -> dict[str, Data]:
-    """The echo of a request, by the deployment that is named, else by the one with most traffic.
-
-    Raises:
-        NotFound: there is no such endpoint or deployment.
-        Permanent: no deployment gets traffic, or the one that does cannot answer.
-    """
+    """The echo of a request, by the deployment that is named, else by the one with most traffic."""
     chosen = choose(workspace, endpoint, deployment).address.name
     remark = "an echo: no code was run"
     return {"mlctl": remark, "endpoint": endpoint.name, "deployment": chosen, "request": request}
@@ -138,11 +129,7 @@ def log_file(workspace: WorkspaceHandle, deployment: Address) -> Path | None:
 
 
 def logs(workspace: WorkspaceHandle, deployment: Address, lines: int) -> str:
-    """The last events of a deployment, one a line, and what its code has printed, where it ran.
-
-    Raises:
-        NotFound: there is no such deployment.
-    """
+    """The last events of a deployment, one a line, and what its code has printed, where it ran."""
     _read(workspace, deployment)
     entries = activity.list_of_resource(workspace, deployment.id(workspace.scope))
     events = [

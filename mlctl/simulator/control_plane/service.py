@@ -33,11 +33,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 def read(
     workspace: WorkspaceHandle, addresses: Collection[Address]
 ) -> dict[Address, StoredResource]:
-    """The resources that exist, by requested address.
-
-    Raises:
-        ServiceError: a fault was set for the call.
-    """
+    """The resources that exist, by requested address."""
     if not addresses:
         return {}
     matched = _match_faults(workspace, "get", addresses)
@@ -45,8 +41,10 @@ def read(
         state = workspace.state(db)
         resources = rows.find_all(db, state.id, addresses)
         if with_own := [address for address in addresses if RECORDS[address.kind].arm.own_names]:
-            own = _own(state)
-            resources |= {address: own[address] for address in with_own if address in own}
+            by_address = _own(state)
+            resources |= {
+                address: by_address[address] for address in with_own if address in by_address
+            }
         show_nodes(workspace, db, state.id, resources.values())
     faults.lose_answer(matched)
     return resources
@@ -55,11 +53,7 @@ def read(
 def list_resources(
     workspace: WorkspaceHandle, kind: str, parent: str | None
 ) -> list[StoredResource]:
-    """All of a kind (of one parent), by name, oldest version first.
-
-    Raises:
-        ServiceError: there is no such parent (404), or a fault was set for the call.
-    """
+    """All of a kind (of one parent), by name, oldest version first."""
     stored = _list(
         workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent)
     )
@@ -72,11 +66,7 @@ def list_resources(
 def list_page(
     workspace: WorkspaceHandle, kind: str, parent: str | None, position: tuple[str, int], limit: int
 ) -> list[StoredResource]:
-    """At most `limit` of a kind (of one parent), by name, after that name and row id.
-
-    Raises:
-        ServiceError: there is no such parent (404), or a fault was set for the call.
-    """
+    """At most `limit` of a kind (of one parent), by name, after that name and row id."""
     return _list(
         workspace,
         kind,
@@ -120,11 +110,7 @@ def put(
     body: Mapping[str, Data],
     api_version: str = writes.API_VERSION,
 ) -> AcceptedPut:
-    """Create or update a resource.
-
-    Raises:
-        ServiceError: the request is not valid, or a fault was set for the call.
-    """
+    """Create or update a resource."""
     matched = _match_faults(workspace, "put", [address])
     with workspace.store.write() as db:
         leases.check(db, workspace)
@@ -132,7 +118,7 @@ def put(
         write = writes.WriteContext(db, state, matched, api_version)
         old = writes.find_exact(write, address)
         address = old.address if old else address
-        locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
+        covering = locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)
         if address.kind in AT_ENDPOINTS:
             refuse_busy_endpoint(db, state, address)
         refuse_busy(db, old, write.state.now)
@@ -145,7 +131,7 @@ def put(
             or behaviour_of(kind_of(address)).always_operates
             or faults.operation_failure(matched)
         ):
-            number = writes.store(write, address, new, old)
+            number = writes.store(write, address, new, old, locked=bool(covering))
             activity.record(db, workspace, state, address, activity.WRITE)
     faults.lose_answer(matched)
     return AcceptedPut(number, created=old is None)
@@ -179,8 +165,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
 def due(workspace: WorkspaceHandle, number: int) -> float | None:
     """The time at which an operation ends; None if there is no such operation."""
     with workspace.store.read() as db:
-        running = operations.find(db, number)
-    return running.due if running else None
+        return operations.due(db, number)
 
 
 def finish(workspace: WorkspaceHandle, number: int) -> LongRunningOperation | None:

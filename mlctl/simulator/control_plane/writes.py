@@ -58,11 +58,7 @@ def find_exact(write: WriteContext, address: Address) -> StoredResource | None:
 def accepted_body(
     write: WriteContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store, checked and normalized by the rules of the resource type.
-
-    Raises:
-        ServiceError: the request is not valid.
-    """
+    """The body to store, checked and normalized by the rules of the resource type."""
     state = write.state
 
     def find(target: Address, scope: Scope | None) -> StoredResource | None:
@@ -82,11 +78,17 @@ def accepted_body(
 
 
 def store(
-    write: WriteContext, address: Address, new: Mapping[str, Data], old: StoredResource | None
+    write: WriteContext,
+    address: Address,
+    new: Mapping[str, Data],
+    old: StoredResource | None,
+    *,
+    locked: bool,
 ) -> int | None:
     """Store an accepted body and begin an operation; its number, None for none.
 
-    A cluster that exceeds a quota is accepted, and its operation fails: it is left behind `Failed`.
+    A `locked` cluster cannot be scaled. One that exceeds a quota is accepted, and its operation
+    fails: it is left behind `Failed`.
 
     Raises:
         ServiceError: the name is taken, or a quota or limit is exceeded.
@@ -96,8 +98,8 @@ def store(
         checks.refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
     claims = checks.claims_of(state, address, new)
-    held = old is not None and quota_usage.has_claims(db, old.id)
-    old_claims = checks.claims_of(state, address, old.body) if old and held else {}
+    had_claims = old is not None and quota_usage.has_claims(db, old.id)
+    old_claims = checks.claims_of(state, address, old.body) if old and had_claims else {}
     excess = checks.excess_of(db, state, claims, old_claims)
     failure = faults.operation_failure(write.matched)
     if excess:
@@ -106,8 +108,10 @@ def store(
             raise refusal
         failure = OperationFailure(refusal.code, refusal.message)
     batch_pools.refuse_too_many_vms(db, state, address, new, old)
+    verb = OperationKind.UPDATE if old else OperationKind.CREATE
+    begun = NewOperation(address, verb, state.now, _due(write, address, verb), failure)
     if old is not None and failure:  # the body is not changed
-        return _begin(write, [old.id], address, OperationKind.UPDATE, failure)
+        return operations.begin(db, [old.id], begun)
     if old is None:
         resource = rows.add_resource(db, state.id, address, new)
     else:
@@ -120,40 +124,36 @@ def store(
     rows.add_references(db, resource, references.references_of(state.scope, kind, new))
     if not kind.takes_time:
         return None
-    verb = OperationKind.UPDATE if old else OperationKind.CREATE
     if not failure:
-        _log_command(write, address, new, claims, old, _due(write, address, verb))
-    return _begin(write, [resource], address, verb, failure)
+        _log_command(write, begun, new, claims, old, locked=locked)
+    return operations.begin(db, [resource], begun)
 
 
 def _log_command(
     write: WriteContext,
-    address: Address,
+    begun: NewOperation,
     new: Mapping[str, Data],
     claims: Claims,
     old: StoredResource | None,
-    due: float,
+    *,
+    locked: bool,
 ) -> None:
     """Append the command that makes the engine follow the write, if it is about nodes."""
-    db, state = write.db, write.state
+    db, state, address = write.db, write.state, begun.address
     command = command_log.create_command(db, state, address, new, claims)
     old_command = command_log.create_command(db, state, address, old.body) if old else None
     if command is None:
         return
     if command != old_command or (old is not None and old.state != "Succeeded"):
-        at = write.state.now if command_log.is_shrinking(command, old_command) else due
-        if old is None and locks.covering(write.db, address.id(write.state.scope)):
+        at = state.now if command_log.is_shrinking(command, old_command) else begun.due
+        if old is None and locked:
             for locked_command in command_log.create_locked_commands(command):
                 command_log.append(write.db, at, locked_command)
         command_log.append(write.db, at, command, quiet=command_log.needs_no_node(command))
 
 
 def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
-    """Delete a resource and its children; the number of the operation, None if it is done.
-
-    Raises:
-        ServiceError: a lock forbids it, an operation runs, or the resource is in use.
-    """
+    """Delete a resource and its children; the number of the operation, None if it is done."""
     db, state = write.db, write.state
     deleted = [old]
     for child in children(old.address.kind):
@@ -171,21 +171,9 @@ def begin_delete(write: WriteContext, old: StoredResource) -> int | None:
     command = command_log.delete_command(state.id, old.address)
     if command is not None and not faults.operation_failure(write.matched):
         command_log.append(db, state.now, command, quiet=True)
-    resources = [resource.id for resource in deleted]
-    failure = faults.operation_failure(write.matched)
-    return _begin(write, resources, old.address, OperationKind.DELETE, failure)
-
-
-def _begin(
-    write: WriteContext,
-    resources: list[int],
-    address: Address,
-    verb: OperationKind,
-    failure: OperationFailure | None,
-) -> int:
-    due = _due(write, address, verb)
-    begun = NewOperation(address, verb, write.state.now, due, failure)
-    return operations.begin(write.db, resources, begun)
+    verb, failure = OperationKind.DELETE, faults.operation_failure(write.matched)
+    begun = NewOperation(old.address, verb, state.now, _due(write, old.address, verb), failure)
+    return operations.begin(db, [resource.id for resource in deleted], begun)
 
 
 def _due(write: WriteContext, address: Address, verb: OperationKind) -> float:

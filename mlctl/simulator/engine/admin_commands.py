@@ -1,4 +1,4 @@
-"""Carries out commands about the cloud itself, Batch Pools and the shared queue."""
+"""Carry out commands about the cloud itself, Batch Pools and the shared queue."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def reconcile_ended(world: World, cluster: Cluster) -> None:
 
 
 def _may_shrink(world: World, cluster: Cluster) -> bool:
-    """Whether there are nodes that could go: some that come, or one whose idle time is over."""
+    """Whether nodes could be removed: some are on their way, or have exceeded their idle time."""
     allocating, _, idle, _, _, _, preempted = cluster.nodes_by_state
     if allocating or preempted:
         return True
@@ -59,7 +59,7 @@ def _may_shrink(world: World, cluster: Cluster) -> bool:
 
 
 def assign(world: World, cluster: Cluster, node: Node) -> None:
-    """Like `reconcile`, after a node has come: the number of wanted nodes is unchanged.
+    """Like `reconcile`, after a node has come: the number of nodes needed is unchanged.
 
     A ready node is usable for the job that it was requested for, even before that job's first
     mini-batch there.
@@ -110,13 +110,13 @@ def target_nodes(world: World, cluster: Cluster) -> int:
 
 
 def current_nodes(cluster: Cluster) -> int:
-    """The number of nodes that exist or are coming, without leaving and unusable ones."""
+    """Count the nodes that exist or are coming, without leaving and unusable ones."""
     by_state = cluster.nodes_by_state
     return len(cluster.nodes) - len(by_state[_LEAVING]) - len(by_state[_UNUSABLE])
 
 
 def _assign_idle(world: World, cluster: Cluster) -> None:
-    """Assign idle nodes to jobs, first in first out."""
+    """Assign idle nodes to jobs, first in, first out."""
     idle = cluster.nodes_by_state[_IDLE]
     reserved = False  # idle nodes are kept for a training job that waits for more of them
     for name in cluster.jobs:
@@ -131,7 +131,7 @@ def _assign_idle(world: World, cluster: Cluster) -> None:
 
 
 def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
-    """Start a training job if as many nodes are idle as it needs; whether it started."""
+    """Start a training job if enough nodes are idle; return whether it started."""
     idle = cluster.nodes_by_state[_IDLE]
     need = training.wanted_nodes(job, cluster.spec.max_instances)
     free = [idle[number] for number in sorted(idle) if not _is_entered(world, idle[number])]
@@ -160,7 +160,7 @@ def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def may_take(world: World, job: BatchJob, node: Node) -> bool:
-    """Whether an idle node is the job's own, or one that no other holds and it may have."""
+    """Whether the job may take an idle node: its own, or one that no other job holds."""
     if node.job == job.name:
         return True
     return batch.can_use_node(job) and not _is_entered(world, node)
@@ -211,7 +211,7 @@ def _request_capacity(world: World, cluster: Cluster) -> None:
 
 
 def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
-    """Remove up to `excess` preempted, allocating, and timed-out idle nodes; how many."""
+    """Remove up to `excess` preempted, allocating, and timed-out idle nodes; return how many."""
     removed = 0
     for state in (_PREEMPTED, _ALLOCATING):
         if cluster.nodes_by_state[state]:
@@ -225,7 +225,7 @@ def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
 
 
 def _give_back_timed_out(world: World, cluster: Cluster, excess: int) -> int:
-    """Give back up to `excess` idle nodes whose time is over; how many."""
+    """Release up to `excess` idle nodes whose time is over; return how many."""
     removed = 0
     for node in list(cluster.nodes_by_state[_IDLE].values()):
         if removed == excess or node.since + cluster.spec.idle_s >= world.now:
@@ -255,9 +255,9 @@ def delete_cluster(world: World, cluster: Cluster) -> None:
 
 
 def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
-    """IDLE_TIMEOUT: give the node back, or keep it for the cluster's minimum, billed to no job."""
+    """IDLE_TIMEOUT: release the node, or keep it for the cluster's minimum, billed to no job."""
     if node.since + cluster.spec.idle_s > world.now or _is_held(world, node):
-        return  # a timer from before the cluster's idle time was changed, or a node that stays
+        return  # the timer is older than a change of the idle time, or the node is needed
     if current_nodes(cluster) > target_nodes(world, cluster) and not cluster.locked:
         give_back(world, cluster, node)
     else:
@@ -265,6 +265,6 @@ def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def give_back(world: World, cluster: Cluster, node: Node) -> None:
-    """Give back a node that runs nothing."""
+    """Release a node that runs nothing."""
     preemption.detach_from_job(world, cluster, node)
     nodes.leave(world, cluster, node)

@@ -26,10 +26,10 @@ from mlctl.simulator.engine.state import (
 
 _QUEUED, _MINI_BATCH_END = JobStatus.QUEUED, EventKind.MINI_BATCH_END
 _LEAST_PROGRESS_S = 600.0
-_LEAST_ROUNDS = 3  # fewer are quicker one mini-batch by another
-_EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock going for nothing
-_LOGGED_AT_ONCE = 512  # mini-batches; bounds the log in memory
-_FORGOTTEN_AT_ONCE = 256  # ended attempts; bounds memory, and how often the list is moved
+_LEAST_ROUNDS = 3  # below this, single mini-batches are quicker
+_EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock running needlessly
+_LOGGED_AT_ONCE = 512  # mini-batches; limits the log in memory
+_FORGOTTEN_AT_ONCE = 256  # ended attempts; limits memory, and how often the list is moved
 EventKey = tuple[float, int, int]  # (time, priority, number) of an event
 
 
@@ -85,7 +85,7 @@ def start_on_node(world: World, job: BatchJob, node: Node) -> None:
 
 
 def node_started(world: World, cluster: Cluster, node: Node) -> None:
-    """Start mini-batches on a node on which a job's processes run now; idle if there is none."""
+    """Start mini-batches on a node whose processes are now running; it idles if there are none."""
     job = world.jobs[node.job]
     if isinstance(job, BatchJob):
         del job.starting[node.number]
@@ -112,7 +112,7 @@ def fill_idle_slots(world: World, job: BatchJob) -> None:
 
 
 def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
-    """Start the next mini-batch on an idle slot; False if there is none."""
+    """Start the next mini-batch on an idle slot; return False if there is none."""
     if job.head:
         batch = job.head.popleft()
     elif job.next_new < job.total:
@@ -146,7 +146,7 @@ def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
 
 
 def schedule_next(world: World, job: BatchJob) -> None:
-    """Schedule an event for the job's next end of an attempt, if none is scheduled that early."""
+    """Schedule an event for the job's next end of an attempt, unless one is that early already."""
     if job.attempts_by_end:
         first = job.attempts_by_end[0]
         if job.scheduled is None or first < job.scheduled:
@@ -184,7 +184,7 @@ def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
 
 
 def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
-    """`fast_forward` where all mini-batches up to `last` take equally long; the next new one.
+    """`fast_forward` if all mini-batches up to `last` take equally long; return the next one.
 
     Attempts end in the order in which they began, so slots take turns, round by round. Times are
     added up one by one, as the clock does.
@@ -213,14 +213,14 @@ def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey
 
 
 def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
-    """`fast_forward` where mini-batches take any time, some fail, or each is logged."""
+    """`fast_forward` if mini-batches differ in time, some fail, or each is logged."""
     flight, slots, times = job.attempts_by_end, job.attempts_by_slot, job.times
     failing, limit = job.attempts_to_fail, job.spec.timeout_s
     first, end, detail = job.next_new, horizon[0], world.detail
     is_smooth = not (failing or job.has_timeouts)
     if detail:
         last = min(last, first + _LOGGED_AT_ONCE)
-    ahead = world.number + 1 - first  # event number minus mini-batch number
+    ahead = world.number + 1 - first  # the difference between event number and mini-batch number
     latest, over = flight[-1][0], 0
     for fresh in range(first, last):
         attempt = flight[over]
@@ -252,7 +252,7 @@ def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKe
 
 
 def _fast_forward_end(job: BatchJob) -> int:
-    """The number of mini-batches that may be started before the job may need fewer nodes."""
+    """Return how many mini-batches may start before the job may need fewer nodes."""
     if job.head:
         return job.next_new
     slots = (job.spec.instance_count - 1) * job.spec.concurrency  # with one node fewer
@@ -260,7 +260,7 @@ def _fast_forward_end(job: BatchJob) -> int:
 
 
 def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bool:
-    """End the job's next attempt, if it ends before `horizon`; False if there is none."""
+    """End the job's next attempt, if it ends before `horizon`; return whether there was one."""
     if not job.attempts_by_end or job.attempts_by_end[0] >= horizon:
         return False
     at, late, _, batch, slot = job.attempts_by_end.pop(0)
@@ -279,7 +279,7 @@ def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bo
 
 
 def _rest_if_idle(world: World, cluster: Cluster, job: BatchJob, number: int) -> None:
-    """Let the node of this number become idle if nothing runs there."""
+    """Make the node of this number idle if nothing runs there."""
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
     if job.attempts_by_slot.keys().isdisjoint(slots):
         for idle_slot in slots:
@@ -289,7 +289,7 @@ def _rest_if_idle(world: World, cluster: Cluster, job: BatchJob, number: int) ->
 
 
 def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """Fail a job that has stood still for too long; look again later if it has not.
+    """Fail a job that has made no progress for too long; otherwise check again later.
 
     `first_task_creation_timeout` is "the time between the job start to the run of first
     mini-batch", `progress_update_timeout` "for monitoring the progress of mini-batch execution"
@@ -314,11 +314,11 @@ def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def _schedule_stall(world: World, job: BatchJob, last: float) -> None:
-    """Schedule the next look at whether a job stands still; it is later than now."""
+    """Schedule the next progress check of a job; it is later than now."""
     limit = _progress_limit(world, job)
     if job.attempts:
         at = last + limit
-    else:  # a mini-batch that begins now has the whole of the second limit
+    else:  # a mini-batch that begins now has the full second limit
         first = world.settings.first_task_creation_timeout_s or inf
         at = min(last + first, world.now + limit)
     if at < _EVER_S:

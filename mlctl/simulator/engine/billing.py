@@ -1,4 +1,4 @@
-"""What is billed, and to whom: node-seconds in the life of a node or VM."""
+"""Billing: the node-seconds in the life of a node or VM, and who pays for them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def start(world: World, node: Node) -> None:
 
 
 def bill_until_now(world: World, cluster: Cluster, node: Node) -> None:
-    """Book a node's time up to now."""
+    """Bill a node's time up to now."""
     if node.billed_until is not None:
         _add(world, cluster, node, world.now - node.billed_until)
         node.billed_until = world.now
 
 
 def stop(world: World, cluster: Cluster, node: Node) -> None:
-    """Book a node's time up to now, rounded up to the minimum and down to whole units, and stop."""
+    """Bill a node's time up to now, rounded up to the minimum and down to whole units; stop."""
     if node.billed_until is not None:
         bill_until_now(world, cluster, node)
         _add(world, cluster, node, _rounding(world, world.now - node.billed_from))
@@ -38,7 +38,7 @@ def set_payer(world: World, cluster: Cluster, node: Node, payer: str) -> None:
 
 
 def stop_vm(world: World, pool: Pool, vm: Vm) -> None:
-    """Book the time of a pool's VM, from provisioned to deleted (rule B1), busy or not."""
+    """Bill the time of a pool's VM, from provisioned to deleted (rule B1), busy or not."""
     if vm.billed_until is not None:
         elapsed = world.now - vm.billed_from
         pool.billed_s += elapsed + _rounding(world, elapsed)

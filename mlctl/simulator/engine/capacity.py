@@ -1,7 +1,7 @@
-"""The capacity of a region and tier: how many nodes there are, who uses them and who waits.
+"""The capacity of a region and tier: how many nodes exist, who uses them and who waits.
 
-Quotas limit the nodes that a cluster has at once as well: a node gets capacity where there is some
-and no quota is exceeded, and waits otherwise.
+Quotas also limit a cluster's nodes: a node gets capacity if there is some and no quota is exceeded;
+otherwise it waits.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def schedule_process(world: World, regional: RegionCapacity, index: int) -> None
 
 
 def advance_process(world: World, regional: RegionCapacity, active: ActiveProcess) -> None:
-    """Move a process on to its next change and the limit that holds from there."""
+    """Advance a process to its next change, and apply its limit from there."""
     active.tick = _tick_after(active)
     active.limit = _limit_at(active, active.tick)
     active.due = _next_due(world, regional, active)
@@ -172,7 +172,7 @@ def _outage(process: processes.OnOff, key: str) -> float:
 
 
 def request(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
-    """Request capacity for an allocating or preempted node; it waits if there is none."""
+    """Request capacity for an allocating or preempted node, which waits if there is none."""
     if _is_free(regional) and _is_within_quotas(world, cluster):
         _grant(world, regional, cluster, node)
     else:
@@ -191,7 +191,7 @@ def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node
 
 
 def revoke(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
-    """Take capacity back from a node that is not up yet; the node waits again."""
+    """Take capacity back from a node that is not up yet; it waits again."""
     _give_back(world, regional, cluster, node)
     billing.stop(world, cluster, node)
     node.epoch = world.new_epoch()
@@ -212,9 +212,9 @@ def schedule_restore_expiry(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def grant_waiting(world: World, regional: RegionCapacity) -> None:
-    """Grant free capacity to waiting nodes, first in first out.
+    """Grant free capacity to waiting nodes, first in, first out.
 
-    Nodes that a quota keeps out do not hold up those of other clusters.
+    Nodes that exceed a quota do not hold up those of other clusters.
     """
     if not _is_free(regional):
         return
@@ -270,7 +270,7 @@ def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node)
     mean = settings.allocation_s
     if back and settings.replacement_s is not None:
         mean = settings.replacement_s
-    if settings.delay_cv:  # an attempt that is cut off is followed by one with a delay of its own
+    if settings.delay_cv:  # an attempt that is cut off is followed by one with its own delay
         attempt = cluster.grants.get(node.number, 0)
         cluster.grants[node.number] = attempt + 1
         mean = delay(world, cluster, node, mean, "allocation", attempt)
@@ -284,7 +284,7 @@ def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node)
 def delay(
     world: World, cluster: Cluster, node: Node, mean: float, purpose: str, attempt: int
 ) -> float:
-    """A sampled delay in seconds, of this mean, for one attempt to bring up a node."""
+    """Sample a delay in seconds with this mean, for one attempt to bring up a node."""
     if world.settings.delay_cv == 0:
         return mean
     key = f"{world.seed}/{purpose}/{cluster.tag}/{node.number}/{attempt}"

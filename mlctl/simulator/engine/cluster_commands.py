@@ -1,4 +1,4 @@
-"""Carries out commands about clusters and jobs, after `validation.check_command` accepted them."""
+"""Carry out commands about clusters and jobs, once `validation.check_command` accepts them."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ def check_group(world: World, spec: GroupSpec) -> None:
     """Check a group and all its members, at every depth.
 
     Raises:
-        EngineError: a name is taken, a member is not valid, or waits for what there is not.
+        EngineError: a name is taken, or a member is invalid or waits for an unknown one.
     """
     names = list(_names(spec))
     twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if twice is not None:
-        raise EngineError(f"there are two jobs `{twice}`")
+        raise EngineError(f"two jobs have the name `{twice}`")
     for name in names:
         ended_jobs.check_new_name(world, name)
     _check_members(world, spec)
@@ -158,7 +158,7 @@ def _check_batch(world: World, spec: BatchSpec, own_cluster: ClusterSpec | None)
         return
     validation.check_batch_figures(spec)
     if spec.cluster != own_cluster.name or own_cluster.name in world.clusters:
-        raise EngineError(f"job `{spec.name}` does not run on the cluster of its own")
+        raise EngineError(f"job `{spec.name}` does not run on its own cluster")
 
 
 def _names(spec: GroupSpec) -> Iterator[str]:

@@ -10,13 +10,13 @@ from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 class EngineError(ValueError):
     """A command that cannot be carried out, or an unknown name; nothing has changed.
 
-    The text is for people. The control plane makes a `ServiceError` of it.
+    The message is for people. The control plane turns it into a `ServiceError`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class AddCluster:
-    """Create a cluster; its minimum of nodes is requested at once."""
+    """Create a cluster; its minimum of nodes is requested immediately."""
 
     spec: model.ClusterSpec
 
@@ -66,21 +66,21 @@ class SubmitTraining:
 
 @dataclass(frozen=True, slots=True)
 class SubmitGroup:
-    """Submit a job that is made of others, and those with it."""
+    """Submit a job that consists of others, together with them."""
 
     spec: model.GroupSpec
 
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Cancel a job that has not ended, and its members with it."""
+    """Cancel a job that has not ended, and its members."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Preempt these nodes of a cluster (by number) now, or all with None."""
+    """Preempt these nodes of a cluster (by number) now, or all if None."""
 
     cluster: str
     nodes: tuple[int, ...] | None = None
@@ -88,7 +88,7 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class SetPreemption:
-    """Set what preempts low-priority nodes from now on; an empty tuple: nothing.
+    """Set what preempts low-priority nodes from now on; an empty tuple means nothing.
 
     Times in scripts and traces count from now.
     """
@@ -98,9 +98,9 @@ class SetPreemption:
 
 @dataclass(frozen=True, slots=True)
 class SetCapacity:
-    """Set how many nodes of a tier (None: of each) each region has for all its clusters together.
+    """Set how many nodes of a tier (None: of each) every region has for all its clusters.
 
-    None: no limit. Dedicated nodes are never taken away; too little capacity only makes new ones
+    None: no limit. Dedicated nodes are never preempted; too little capacity only makes new ones
     wait.
     """
 
@@ -110,9 +110,9 @@ class SetCapacity:
 
 @dataclass(frozen=True, slots=True)
 class SetQuotas:
-    """Set how many cores of each quota nodes may have at once.
+    """Set how many cores of each quota nodes may use at once.
 
-    Nodes that are there stay; too low a quota only makes new ones wait.
+    Existing nodes stay; too low a quota only makes new ones wait.
     """
 
     limits: tuple[tuple[str, int], ...]
@@ -134,7 +134,7 @@ class AddPool:
 
 @dataclass(frozen=True, slots=True)
 class ResizePool:
-    """Change the number of VMs. Free ones go first; jobs of busy ones are queued again, first."""
+    """Change the number of VMs. Free ones go first; jobs of busy ones return to the front."""
 
     name: str
     vms: int
@@ -158,7 +158,7 @@ class SubmitPoolJob:
 
 @dataclass(frozen=True, slots=True)
 class SetSharedQueue:
-    """Set how the shared queue of classic batch processing behaves from now on."""
+    """Set the behaviour of classic batch processing's shared queue from now on."""
 
     settings: model.SharedQueueSettings
 

@@ -1,7 +1,7 @@
-"""Jobs that have ended for good leave the world: they never change again, and few ask for them.
+"""Remove ended jobs from the world: they never change again, and are rarely needed.
 
-Who keeps them says so in `World.ended_jobs`. The engine's own rules need none of them: they look at
-jobs that run, and at those that nodes are billed to.
+`World.ended_jobs` keeps them if set. The engine's own rules need none of them: they look at running
+jobs, and at those that nodes are billed to.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from mlctl.simulator.engine.state import World
 
 
 def find(world: World, name: str) -> AnyJob | None:
-    """The job of that name, whether it has left or not; None if there is none."""
+    """Return the job of that name, removed or not; None if it does not exist."""
     job = world.jobs.get(name)
     return world.ended_jobs.get(name) if job is None else job
 
 
 def every_job(world: World) -> list[AnyJob]:
-    """All jobs in the order in which they were submitted, those that have left too."""
+    """Return all jobs in the order of submission, including removed ones."""
     archived = (job for name, job in world.ended_jobs.items() if name not in world.jobs)
     return sorted((*archived, *world.jobs.values()), key=lambda job: job.serial)
 
@@ -30,24 +30,24 @@ def check_new_name(world: World, name: str) -> None:
         EngineError: it is empty, or a job has it.
     """
     if not name or find(world, name) is not None:
-        raise EngineError(f"there is a job `{name}` already" if name else "a job needs a name")
+        raise EngineError(f"a job `{name}` already exists" if name else "a job needs a name")
 
 
 def check_not_ended(world: World, name: str) -> None:
-    """Check that there is a job that has not ended.
+    """Check that a job exists and has not ended.
 
     Raises:
-        EngineError: there is none of that name, or it has.
+        EngineError: it does not exist, or has ended.
     """
     job = find(world, name)
     if job is None:
         raise EngineError(f"there is no job `{name}`")
     if job.ended is not None:
-        raise EngineError(f"job `{name}` has ended already: it is {job.status.value}")
+        raise EngineError(f"job `{name}` has already ended: it is {job.status.value}")
 
 
 def may_leave(world: World) -> set[str]:
-    """The names of jobs that nothing can change any more.
+    """Return the names of jobs that nothing can change any more.
 
     An ended job is still billed for nodes that idle, and its group may still look at it.
     """

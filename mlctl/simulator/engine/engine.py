@@ -1,6 +1,6 @@
-"""The event loop: handles scheduled events in a fixed order, and reconciles clusters after each.
+"""The event loop: handle scheduled events in a fixed order, and reconcile clusters after each.
 
-The result depends on the state and the arguments alone. Advancing to one moment and then to another
+The result depends only on the state and the arguments. Advancing to one moment and then to another
 gives the same result as advancing to the second at once.
 """
 
@@ -32,9 +32,9 @@ _AFTER_ALL = 9  # larger than every priority
 
 
 def apply(world: World, command: Command, *, detail: bool = True) -> list[LoggedEvent]:
-    """Carry out a command now; its events.
+    """Carry out a command now, and return its events.
 
-    Later effects, even those due at once, are events of `advance` to the same moment.
+    Later effects, even those due immediately, are events of `advance` to the same moment.
     `cluster_commands.carry_out` does the same without a log.
 
     Raises:
@@ -113,10 +113,10 @@ def _end_of(world: World, job: AnyJob, limit: float) -> float:
 
 
 def job_of(world: World, name: str) -> AnyJob:
-    """The job of that name.
+    """Return the job of that name.
 
     Raises:
-        EngineError: there is none.
+        EngineError: it does not exist.
     """
     job = ended_jobs.find(world, name)
     if job is None:
@@ -125,13 +125,13 @@ def job_of(world: World, name: str) -> AnyJob:
 
 
 def next_event_time(world: World) -> float | None:
-    """The time of the next scheduled event; None if none is scheduled."""
+    """Return the time of the next scheduled event; None if there is none."""
     return world.queue[0][0] if world.queue else None
 
 
 def _refuse_past(world: World, to: float) -> None:
     if not to >= world.now:
-        raise ValueError(f"time does not go back: it is {world.now:g} s, not before {to:g} s")
+        raise ValueError(f"time cannot go back from {world.now:g} s to {to:g} s")
 
 
 def _logged_events(
@@ -176,13 +176,13 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
 
 
 def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None:
-    """End attempts of a job, one after the other, until another event comes first."""
+    """End attempts of a job one by one, until another event comes first."""
     job = world.jobs.get(event[4])
     if not isinstance(job, BatchJob) or job.scheduled != event[:3]:
         return
     queue = world.queue
     while queue and queue[0] == event:
-        heappop(queue)  # scheduled twice: an earlier attempt was added between
+        heappop(queue)  # scheduled twice: an earlier attempt was added in between
     if not job.times:
         sampling.sample_job(world.seed, job)
     cluster = world.clusters[job.spec.cluster]
@@ -195,7 +195,7 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
         autoscaling.reconcile_ended(world, cluster)
         if world.log is not None or world.observer is not None:
             break
-    job.scheduled = None  # only now, so that nothing above schedules the event again
+    job.scheduled = None  # set only now, so that nothing above schedules the event again
     batch.schedule_next(world, job)
 
 
@@ -224,7 +224,7 @@ def _recycle(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def _give_up(world: World, cluster: Cluster, node: Node) -> None:
-    """The platform stops trying to restore a node, unless it has capacity again."""
+    """Stop trying to restore a node, unless it has capacity again."""
     if not node.has_capacity:
         nodes.remove(world, cluster, node, "RESTORE_EXPIRED")
 

@@ -17,7 +17,7 @@ class LoggedEvent:
     facts: Mapping[str, object]
 
     def line(self) -> str:
-        """The event as one line of JSON, without a line break."""
+        """Return the event as one line of JSON, without a line break."""
         return _encode({"t": self.at, "event": self.event, **self.facts})
 
 

@@ -1,7 +1,7 @@
-"""Jobs that are made of others: steps of a pipeline in the order of their data, trials of a sweep.
+"""Jobs that consist of others: the steps of a pipeline, the trials of a sweep.
 
-A member begins when all that it needs have completed. `settle` does so at the end of each event in
-which members have ended, so that no event changes clusters other than its own.
+A member begins when all that it needs have completed. `settle` starts it at the end of each event
+in which members have ended, so that no event changes clusters other than its own.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def submit(world: World, spec: GroupSpec) -> None:
 
 
 def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
-    """The members of a group that has not ended, in the order in which they were declared."""
+    """Yield the members of a group that has not ended, in the order of declaration."""
     return (world.jobs[member.spec.name] for member in group.spec.members)
 
 
 def settle(world: World) -> None:
-    """Go on with the groups whose members have ended in this event."""
+    """Continue the groups whose members have ended in this event."""
     while world.ended_members:
         group = world.jobs[world.jobs[world.ended_members.popleft()].group]
         if isinstance(group, GroupJob) and group.ended is None:
@@ -58,7 +58,7 @@ def end_job(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
         return
     match job:
         case GroupJob():
-            _set_ended(world, job, status, reason)  # first, so that it does not go on without them
+            _set_ended(world, job, status, reason)  # first, so that the group does not go on
             for member in list(members(world, job)):
                 _stop(world, member, reason)
         case PoolJob():
@@ -102,19 +102,19 @@ def _begin_group(world: World, group: GroupJob) -> None:
 
 
 def _go_on(world: World, group: GroupJob) -> None:
-    """Begin members whose turn has come, cancel those that cannot begin, end the group if over."""
+    """Begin members whose turn has come, cancel those that cannot begin, end a finished group."""
     lost = [member.name for member in members(world, group) if _is_lost(member)]
     if lost and not group.spec.goes_on:
         for running in list(members(world, group)):
             _stop(world, running, f"`{lost[0]}` did not complete")
     while _begin_ready(world, group):
-        pass  # a member that has ended at once makes way for others
+        pass  # a member that ends immediately makes room for others
     if all(job.ended is not None for job in members(world, group)):
         _set_ended(world, group, *_outcome(world, group))
 
 
 def _begin_ready(world: World, group: GroupJob) -> bool:
-    """Begin or cancel the members that can be; whether one of them has ended at once."""
+    """Begin or cancel the members that can be; return whether one has ended immediately."""
     has_ended = False
     for candidate in members(world, group):
         if candidate.status is not JobStatus.NOT_STARTED or _is_full(world, group):
@@ -135,7 +135,7 @@ def _begin_ready(world: World, group: GroupJob) -> bool:
                 ):
                     begin(world, candidate)
                 case BatchJob() | TrainingJob():
-                    text = f"there is no cluster `{candidate.cluster_name}` any more"
+                    text = f"the cluster `{candidate.cluster_name}` no longer exists"
                     _set_ended(world, candidate, JobStatus.FAILED, text)
                 case PoolJob():
                     raise AssertionError(candidate)
@@ -152,14 +152,14 @@ def _is_full(world: World, group: GroupJob) -> bool:
 
 
 def _stop(world: World, job: AnyJob, reason: str) -> None:
-    """Cancel a job; its nodes go on with others."""
+    """Cancel a job; other jobs get its nodes."""
     end_job(world, job, JobStatus.CANCELED, reason)
     if isinstance(job, BatchJob | TrainingJob) and job.cluster_name in world.clusters:
         autoscaling.reconcile(world, world.clusters[job.cluster_name])
 
 
 def _set_ended(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
-    """The end of a job that no cluster knows."""
+    """End a job that is on no cluster."""
     job.status, job.ended, job.reason = status, world.now, reason
     log_job_ended(world, job)
 
@@ -169,7 +169,7 @@ def _is_lost(job: AnyJob) -> bool:
 
 
 def _outcome(world: World, group: GroupJob) -> tuple[JobStatus, str]:
-    """How a group ends whose members have: the worst of theirs, or the best if any will do."""
+    """Return a group's final status: its members' worst, or their best if any will do."""
     statuses = [job.status for job in members(world, group)]
     order = [JobStatus.FAILED, JobStatus.CANCELED, JobStatus.COMPLETED]
     status = min(statuses, key=order.index)
@@ -182,7 +182,7 @@ def _outcome(world: World, group: GroupJob) -> tuple[JobStatus, str]:
 
 
 def create_cluster(world: World, spec: ClusterSpec) -> Cluster:
-    """A new cluster without nodes."""
+    """Create a cluster without nodes."""
     time = world.name_uses[spec.name] = world.name_uses.get(spec.name, 0) + 1
     tag = spec.name if time == 1 else f"{spec.name}#{time}"
     capacity.region_capacity(world, spec.region, spec.tier)
@@ -195,7 +195,7 @@ def create_cluster(world: World, spec: ClusterSpec) -> Cluster:
 
 
 def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
-    """A new job that has not begun."""
+    """Create a job that has not begun."""
     job: ClusterJob
     if isinstance(spec, BatchSpec):
         job = BatchJob(spec.name, world.now, spec=spec, total=spec.mini_batches)
@@ -209,7 +209,7 @@ def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
 
 
 def begin(world: World, job: ClusterJob) -> None:
-    """Queue a job on its cluster, which is there; one of its own is created."""
+    """Queue a job on its cluster, which exists; its own cluster is created."""
     cluster = world.clusters[job.cluster_name] if job.own is None else _own(world, job, job.own)
     job.tier, job.cores, job.price = cluster.spec.tier, cluster.spec.cores, cluster.spec.price
     job.status, job.submitted = JobStatus.QUEUED, world.now

@@ -31,12 +31,12 @@ class JobStatus(Enum):
 
 @dataclass(slots=True)
 class EngineJob:
-    """What every job has. Times are None until they are known.
+    """The fields of every job. Times are None until they are known.
 
-    `tier`, `cores` and `price` are those of the cluster at the time of submission. `lost_node_s`
-    are node-seconds of work that a preemption discarded. `group` is the job that it is a member of,
-    `after` the members that it waits for, `own` the cluster that is made for it. `serial` numbers
-    all jobs in the order in which they were added.
+    `tier`, `cores` and `price` are the cluster's at the time of submission. `lost_node_s` are
+    node-seconds of work that a preemption discarded. `group` is the job of which it is a member,
+    `after` the members that it waits for, `own` the cluster that is created for it. `serial`
+    numbers all jobs in the order in which they were added.
     """
 
     name: str
@@ -165,7 +165,7 @@ class PoolJob(EngineJob):
 
 @dataclass(slots=True)
 class GroupJob(EngineJob):
-    """A job that is made of others: they are jobs of their own, named in `spec`."""
+    """A job that consists of others: they are separate jobs, named in `spec`."""
 
     spec: GroupSpec = field(kw_only=True)
 

@@ -87,19 +87,19 @@ class Bucket:
 
 
 def entered(event: LoggedEvent) -> NodeState | None:
-    """The state that an event of a node puts it in; None where it goes, or stays as it is."""
+    """Return the state that an event puts a node into; None if it goes, or stays as it is."""
     return _ENTERS.get(event.event)
 
 
 class NodeCounter:
-    """Counts the nodes of clusters by state, from all events since they were created, in order."""
+    """Counts the nodes of clusters by state, from all events since their creation, in order."""
 
     def __init__(self) -> None:
         self._states: dict[str, dict[object, NodeState]] = {}
         self._counts: dict[str, tuple[list[int], int]] = {}
 
     def add(self, event: LoggedEvent) -> tuple[str, NodeCountSample] | None:
-        """The cluster whose nodes an event changes, and how many there are then; else None."""
+        """Return the cluster whose nodes an event changes, and its new counts; else None."""
         facts = event.facts
         enters, number, cluster = entered(event), facts.get("node"), facts.get("cluster")
         if number is None or cluster is None or (enters is None and event.event not in _GOES):
@@ -146,7 +146,7 @@ def aggregate(
 def _bucket(
     samples: list[NodeCountSample], metric: Metric, opens: float, interval: float
 ) -> Bucket:
-    """One interval from its samples; the first one holds at its beginning."""
+    """Aggregate one interval from its samples; the first one holds at its beginning."""
     values = [point.value(metric) for point in samples]
     times = [opens, *(point.at for point in samples[1:]), opens + interval]
     lengths = [next_at - at for at, next_at in pairwise(times)]

@@ -41,7 +41,7 @@ class SingleNode(Enum):
 
 
 class PreemptedJob(Enum):
-    """How a batch job ends that has no capacity left (R7).
+    """How a batch job without any remaining capacity ends (R7).
 
     FAILED has been seen as well, with "PreemptionError: Nodes of this job got pre-empted"
     (Azure/MachineLearningNotebooks#1242, MicrosoftDocs/azure-docs#66288).
@@ -53,9 +53,9 @@ class PreemptedJob(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings:
-    """How the simulated cloud behaves where no resource specifies it.
+    """How the simulated cloud behaves if no resource specifies it.
 
-    What each means, and where its default comes from, is in `simulator/parameters.csv`.
+    `simulator/parameters.csv` explains each setting and the origin of its default.
     """
 
     allocation_s: float = 180.0

@@ -21,7 +21,7 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
-# Names of their own, since looking up a member of an enumeration takes longer than what it is for.
+# Module-level names: looking up an enumeration member would take longer than using it.
 _ALLOCATING, _PREPARING, _IDLE = NodeState.ALLOCATING, NodeState.PREPARING, NodeState.IDLE
 _RUNNING, _PREEMPTED = NodeState.RUNNING, NodeState.PREEMPTED
 _PREEMPT, _READY = EventKind.PREEMPT, EventKind.READY
@@ -143,7 +143,7 @@ def preempt(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def leave(world: World, cluster: Cluster, node: Node) -> None:
-    """IDLE_TIMEOUT: give the node back to the platform."""
+    """IDLE_TIMEOUT: release the node to the platform."""
     log_node_event(world, "LEAVING", cluster, node)
     if world.settings.leave_s == 0:
         remove(world, cluster, node, "LEFT")

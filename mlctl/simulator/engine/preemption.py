@@ -18,7 +18,7 @@ _LOW_PRIORITY = Tier.LOW_PRIORITY
 
 
 def preempt(world: World, cluster: Cluster, node: Node) -> bool:
-    """Preempt a node, if it can be preempted; whether it was."""
+    """Preempt a node if possible; return whether it was."""
     if cluster.spec.tier is not _LOW_PRIORITY or node.state not in nodes.UP_STATES:
         return False
     was_usable = node.state in nodes.USABLE_STATES
@@ -36,7 +36,7 @@ def preempt(world: World, cluster: Cluster, node: Node) -> bool:
 
 
 def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | TrainingJob | None:
-    """Remove a node from its job, losing what ran there; the job, if there was one."""
+    """Remove a node from its job, losing what ran there; return the job, if any."""
     job = world.jobs.get(node.job)
     node.job = node.entered = ""
     if isinstance(job, BatchJob):
@@ -49,7 +49,7 @@ def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | Tr
 
 
 def process_due(world: World, regional: RegionCapacity, index: int) -> list[Cluster]:
-    """Apply a due process of a region's capacity; the clusters that it may have changed."""
+    """Apply a due process of a region's capacity; return the clusters that may have changed."""
     active = regional.processes[index]
     affected = list(clusters_of(world, regional))
     name = capacity.key_of(regional.region, regional.tier)
@@ -84,7 +84,7 @@ def process_due(world: World, regional: RegionCapacity, index: int) -> list[Clus
 
 
 def enforce(world: World, regional: RegionCapacity, affected: list[Cluster]) -> None:
-    """Reduce use to the limit: first take nodes that are not up yet, then nodes at random."""
+    """Reduce use to the limit: first nodes that are not up yet, then random ones."""
     if regional.limit is None or regional.used <= regional.limit:
         return
     for cluster in affected:

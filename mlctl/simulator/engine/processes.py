@@ -26,7 +26,7 @@ class ByHour:
     start_s: float = 0.0
 
     def after(self, at: float, seconds: float) -> float:
-        """When `seconds` of factor 1 have passed since the second `at`; both count from the start.
+        """Return when `seconds` of factor 1 have passed since the second `at`; both from the start.
 
         This is the inverse of the integral of the factors, so that a Poisson process in the
         seconds of factor 1 becomes one whose rate follows the factors.
@@ -162,7 +162,7 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
 
 
 def later(by_hour: ByHour | None, start: float, now: float, seconds: float) -> float:
-    """The moment `seconds` after `now`, as time passes for a process that was set at `start`."""
+    """Return the moment `seconds` after `now`, by the clock of a process set at `start`."""
     return now + seconds if by_hour is None else start + by_hour.after(now - start, seconds)
 
 
@@ -177,7 +177,7 @@ def eviction_rate(probability: float) -> float:
 
 
 def describe(process: PreemptionProcess | CapacityProcess) -> str:
-    """What a process does, in words."""
+    """Describe a process in words."""
     by_hour = getattr(process, "by_hour", None)
     return _describe(process) + (", by the hour of the day" if by_hour is not None else "")
 

@@ -69,7 +69,7 @@ def _drop_counters(job: BatchJob, batch: int) -> None:
 
 
 def end_if_over(world: World, cluster: Cluster, job: BatchJob) -> bool:
-    """R11, R12: end the job if it is over; whether it has ended."""
+    """R11, R12: end the job if it is over; return whether it has ended."""
     threshold = job.spec.error_threshold
     if 0 <= threshold < job.failed_files:
         reason = f"{job.failed_files} files failed, more than the error threshold of {threshold}"
@@ -137,7 +137,7 @@ def _cancel_after_grace(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def cancel_without_nodes(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """End a job without usable nodes as R7 says."""
+    """End a job without usable nodes, as in R7."""
     reason = _why_without_nodes(cluster)
     if world.settings.preempted_job_ends is PreemptedJob.FAILED:
         end(world, cluster, job, JobStatus.FAILED, f"{PREEMPTION_ERROR} ({reason})")

@@ -1,6 +1,6 @@
-"""Random numbers by key: the same key gives the same number, in whatever order keys are used.
+"""Random numbers by key: the same key gives the same number, in any order.
 
-There is no generator state, so that a stored state continues as if it had never been stored, and
+There is no generator state, so a stored state continues as if it had never been stored, and
 scenarios that share a key share its random number.
 """
 
@@ -21,18 +21,18 @@ _WORDS = Struct(f"<{ROW}Q").unpack
 
 
 def uniform(key: str) -> float:
-    """A number in [0, 1), six times as fast as seeding a generator for a single number."""
+    """Return a number in [0, 1), six times as fast as seeding a generator for one number."""
     digest = blake2b(key.encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) * SCALE
 
 
 def uniform_of_row(key: str, number: int) -> float:
-    """The number at `number` of a row of them that share a key; eight of them cost one hash."""
+    """Return the number at `number` of a sequence by key; eight of them cost one hash."""
     return (_recent_row(f"{key}/{number // ROW}")[number % ROW] >> 11) * SCALE
 
 
 def words_of_row(key: str) -> tuple[int, ...]:
-    """A row, whose key ends with its number: a word `w` is the number `(w >> 11) * SCALE`."""
+    """Return the words of a key that ends with a row number: `(w >> 11) * SCALE` is in [0, 1)."""
     return _WORDS(blake2b(key.encode()).digest())
 
 
@@ -40,12 +40,12 @@ _recent_row = lru_cache(maxsize=64)(words_of_row)  # nodes that come at the same
 
 
 def generator(key: str) -> Random:
-    """A generator for many numbers (CPython seeds it by SHA-512: the same on every machine)."""
+    """Return a generator for many numbers (CPython seeds it by SHA-512, on every machine)."""
     return Random(key)
 
 
 def log_normal(mean: float, cv: float, key: str) -> float:
-    """A sample with this mean and coefficient of variation; the mean itself if `cv` is 0."""
+    """Sample with this mean and coefficient of variation; the mean itself if `cv` is 0."""
     if cv == 0:
         return mean
     mu, sigma = log_normal_of(cv)
@@ -54,7 +54,7 @@ def log_normal(mean: float, cv: float, key: str) -> float:
 
 
 def log_normal_of(cv: float) -> tuple[float, float]:
-    """The mu and sigma of a log-normal factor of mean 1 and coefficient of variation `cv`."""
+    """Return mu and sigma of a log-normal factor of mean 1 and coefficient of variation `cv`."""
     variance = log1p(cv * cv)
     return -variance / 2, sqrt(variance)
 

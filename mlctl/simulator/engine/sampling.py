@@ -15,7 +15,7 @@ _BLOCK = 256  # times that are sampled at once: an even number, as normal number
 
 
 def sample_job(seed: str, job: BatchJob) -> None:
-    """Sample a job's failures, and the service times of what has begun, unless that is done."""
+    """Sample a job's failures, and the service times of what has begun, unless done already."""
     if job.samples is None:
         job.samples = service_times(seed, job.spec)
         job.attempts_to_fail = failing_attempts(seed, job.spec)
@@ -24,7 +24,7 @@ def sample_job(seed: str, job: BatchJob) -> None:
 
 
 def sample_more(job: BatchJob) -> None:
-    """Sample the service times of some mini-batches more; there are such."""
+    """Sample the service times of some more mini-batches, which must exist."""
     assert job.samples is not None
     times = next(job.samples)
     job.times += times
@@ -32,7 +32,7 @@ def sample_more(job: BatchJob) -> None:
 
 
 def service_times(seed: str, spec: BatchSpec) -> Iterator[list[float]]:
-    """The service time of each mini-batch in seconds, in blocks; a rerun takes the same time."""
+    """Yield the service times of mini-batches in seconds, in blocks; reruns take equally long."""
     total, work = spec.mini_batches, spec.workload
     if work.trace:
         yield list(islice(cycle(work.trace), total))
@@ -51,7 +51,7 @@ def service_times(seed: str, spec: BatchSpec) -> Iterator[list[float]]:
 
 
 def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:
-    """Mini-batch -> the number of attempts that fail before one succeeds, where it is not 0.
+    """Return mini-batch -> the number of attempts that fail before one succeeds, if not 0.
 
     Attempts fail independently with the same probability, so the number is geometric. An attempt
     that a preemption cut off does not count: the next attempt has the same probability to fail.

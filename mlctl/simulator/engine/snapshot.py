@@ -1,7 +1,7 @@
-"""The state as JSON data, and back; a state that was read back continues as the original would.
+"""Store the state as JSON data, and read it back; it continues as the original would.
 
-Fields that have their default are left out, and so are derived fields. Mini-batches that never
-started take no space, however many they are.
+Fields with default values are left out, and so are derived fields. Mini-batches that never started
+take no space.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _TAG = "is"  # the key of a value's class name
 
 
 class OtherVersionError(Exception):
-    """The data is of another version of mlctl, whose classes or fields have other names."""
+    """The data is from another version of mlctl, whose classes or fields have other names."""
 
 
 def dump(world: World) -> dict[str, Any]:
-    """The state as JSON data."""
+    """Return the state as JSON data."""
     for cluster in world.clusters.values():  # stores the order within each state
         cluster.nodes = {
             node.number: node for nodes in cluster.nodes_by_state for node in nodes.values()
@@ -44,7 +44,7 @@ def dump(world: World) -> dict[str, Any]:
 
 
 def load(data: dict[str, Any]) -> World:
-    """The state that `dump` wrote.
+    """Read a state that `dump` wrote.
 
     Raises:
         OtherVersionError: another version wrote it.
@@ -62,22 +62,22 @@ def load(data: dict[str, Any]) -> World:
 
 
 def load_job(data: dict[str, Any]) -> AnyJob:
-    """A job in the form that it has in `dump`."""
+    """Read a job in the format of `dump`."""
     job: AnyJob = _reader(AnyJob)(data)
     return job
 
 
 def dump_command(command: Command) -> dict[str, Any]:
-    """A command as JSON data."""
+    """Return a command as JSON data."""
     return _plain_fields(command)
 
 
 def load_command(data: dict[str, Any]) -> Command:
-    """The command that `dump_command` wrote.
+    """Read a command that `dump_command` wrote.
 
     Raises:
         OtherVersionError: another version wrote it.
-        ValueError: the data is of no command.
+        ValueError: the data is not a command.
     """
     command: Command | None = _reader(Command)(data)
     if command is None:
@@ -111,7 +111,7 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _stored_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """The fields that are stored, with their defaults."""
+    """Return the fields that are stored, with their defaults."""
     return tuple(
         (slot.name, _default(slot)) for slot in fields(kind) if not slot.metadata.get("derived")
     )
@@ -123,7 +123,7 @@ def _default(slot: Field[Any]) -> Any:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """A function that makes a value of the type `hint` from its JSON data."""
+    """Return a function that makes a value of the type `hint` from its JSON data."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _union_reader(arguments)
@@ -142,7 +142,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 
 
 def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """A reader of classes by their tag, or of one simple type beside None or text."""
+    """Return a reader of classes by their tag, or of one simple type besides None or text."""
     classes = {option.__name__: option for option in options if hasattr(option, "__slots__")}
     simple = [option for option in options if option not in (types.NoneType, str)]
     if not classes and not simple:

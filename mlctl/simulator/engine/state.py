@@ -129,7 +129,7 @@ class Cluster:
 
 @dataclass(slots=True)
 class ActiveProcess:
-    """A capacity or preemption process in operation.
+    """A capacity or preemption process that is running.
 
     Its next change is at `due`; until then it allows `limit` nodes (None: any number).
     """
@@ -162,7 +162,7 @@ class RegionCapacity:
 
 @dataclass(slots=True)
 class CoreQuota:
-    """How many cores nodes may have at once, and how many they have."""
+    """How many cores nodes may use at once, and how many they use."""
 
     limit: int
     used: int = 0
@@ -256,7 +256,7 @@ class World:
         self.now = float(self.now)
 
     def new_epoch(self) -> int:
-        """A new number that no event has had as its epoch."""
+        """Return a new number that no event has had as its epoch."""
         self.epoch += 1
         return self.epoch
 
@@ -281,13 +281,13 @@ def schedule(
 
 
 def log_event(world: World, event: str, **facts: object) -> None:
-    """Log an event, if the world is logged."""
+    """Add an event to the log, if the world is logged."""
     if world.log is not None:
         world.log.append(LoggedEvent(world.now, event, facts))
 
 
 def log_job_ended(world: World, job: AnyJob) -> None:
-    """Log that a job has ended, and remember a group's for the end of the event."""
+    """Log that a job has ended, and remember a group's member for the end of the event."""
     log_event(world, "JOB_ENDED", job=job.name, status=job.status.value, reason=job.reason)
     if job.group:
         world.ended_members.append(job.name)

@@ -1,4 +1,4 @@
-"""Reads traces, scripts and service times from the text of a file."""
+"""Parse traces, scripts and service times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIMES = "service times are [seconds, ...]"
 
 
 def trace(text: str, offset: int = 0) -> Trace:
-    """A capacity trace in the format of skypilot-org/spot-traces.
+    """Parse a capacity trace in the format of skypilot-org/spot-traces.
 
     Raises:
         EngineError: the text has another format; the message shows the right one.
@@ -43,17 +43,17 @@ def trace(text: str, offset: int = 0) -> Trace:
                 return Trace(float(gap), tuple(nodes), offset)
         case _:
             pass
-    raise EngineError(f"the file is no trace: {_TRACE}")
+    raise EngineError(f"the file is not a trace: {_TRACE}")
 
 
 def begun(process: Trace | OnOff, seed: str, *, available: bool) -> Trace | OnOff:
-    """A process as of a moment that the seed chooses: any, or one with nodes (`available`).
+    """Start a process at a moment that the seed chooses: any, or one with nodes (`available`).
 
-    In an outage that goes on then, the time that is left is that of a long one rather than of a
-    short one (the residual of a renewal process).
+    If there is an outage at that moment, its remaining time is more likely that of a long one (the
+    residual of a renewal process).
 
     Raises:
-        EngineError: it must have nodes and the trace never has any.
+        EngineError: it must have nodes, but the trace never has any.
     """
     u = rng.uniform(f"{seed}/trace-start")
     if isinstance(process, OnOff):
@@ -66,12 +66,12 @@ def begun(process: Trace | OnOff, seed: str, *, available: bool) -> Trace | OnOf
     everywhere = range(len(process.nodes))
     places = list(compress(everywhere, process.nodes)) if available else everywhere
     if not places:
-        raise EngineError("the trace has no nodes at any time: it cannot begin where there are")
+        raise EngineError("the trace never has nodes, so it cannot begin with some")
     return replace(process, offset=places[int(u * len(places))])
 
 
 def _left_s(process: OnOff, seed: str) -> float:
-    """How long an outage goes on that somebody happens upon, in seconds."""
+    """Sample the remaining seconds of an outage that is observed at random."""
     u = rng.uniform(f"{seed}/outage-left")
     if process.cv is None:
         return exponential(HOUR / process.mean_outage_s, u)
@@ -80,31 +80,31 @@ def _left_s(process: OnOff, seed: str) -> float:
 
 
 def script(text: str) -> LossScript:
-    """Preemptions at given seconds.
+    """Parse preemptions at given seconds.
 
     Raises:
         EngineError: the text has another format; the message shows the right one.
     """
     pairs = tuple(_pairs(text, _SCRIPT))
     if not all(node == ALL or _is_count(node) for _, node in pairs):
-        raise EngineError(f"the file is no script: {_SCRIPT}")
+        raise EngineError(f"the file is not a script: {_SCRIPT}")
     return LossScript(pairs)
 
 
 def steps(text: str) -> CapacitySteps:
-    """Capacity limits from given seconds on.
+    """Parse capacity limits from given seconds on.
 
     Raises:
         EngineError: the text has another format; the message shows the right one.
     """
     pairs = tuple(_pairs(text, _STEPS))
     if not all(_is_count(nodes) for _, nodes in pairs):
-        raise EngineError(f"the file is no capacity script: {_STEPS}")
+        raise EngineError(f"the file is not a capacity script: {_STEPS}")
     return CapacitySteps(pairs)
 
 
 def times(text: str) -> tuple[float, ...]:
-    """The service times of mini-batches in seconds.
+    """Parse the service times of mini-batches in seconds.
 
     Raises:
         EngineError: the text has another format; the message shows the right one.
@@ -118,13 +118,13 @@ def times(text: str) -> tuple[float, ...]:
 def _pairs(text: str, shape: str) -> Iterator[tuple[float, Any]]:
     data = _json(text, shape)
     if not isinstance(data, list) or not data:
-        raise EngineError(f"the file is no script: {shape}")
+        raise EngineError(f"the file is not a script: {shape}")
     for pair in data:
         match pair:
             case [at, what] if _is_time(at):
                 yield float(at), what
             case _:
-                raise EngineError(f"`{json.dumps(pair)}` is no step of a script: {shape}")
+                raise EngineError(f"`{json.dumps(pair)}` is not a step of a script: {shape}")
 
 
 def _json(text: str, shape: str) -> Any:
@@ -135,7 +135,7 @@ def _json(text: str, shape: str) -> Any:
 
 
 def _is_time(value: object) -> bool:
-    """Whether a value is a time in seconds that a double can hold precisely."""
+    """Whether a value is a time in seconds that a double represents precisely."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _AGES
 
 

@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # steps; a step that ends in this very second is complete
 
 
 def wanted_nodes(job: TrainingJob, limit: int) -> int:
-    """The number of nodes that the job runs on at once, at most `limit`."""
+    """Return the number of nodes that the job runs on at once, at most `limit`."""
     return min(job.spec.instance_count, limit)
 
 
@@ -99,7 +99,7 @@ def _log_steps(world: World, job: TrainingJob, count: int) -> None:
 
 
 def step_at(job: TrainingJob, now: float) -> int:
-    """The last step that is complete at a time within the current phase."""
+    """Return the last step that is complete at a time within the current phase."""
     if job.phase is not TrainingPhase.STEPS:
         return job.step
     return min(job.step + int((now - job.phase_began) / job.spec.step_s + _ROUNDING), job.target)
@@ -144,7 +144,7 @@ def end(
 
 
 def logged_steps(spec: TrainingSpec, stretches: list[StepRange]) -> list[tuple[float, int]]:
-    """The metrics that AzureML shows, as (second, step), in the order in which they were logged."""
+    """Return the metrics that AzureML shows, as (second, step), in the order of logging."""
     return [
         (stretch.began + (step - stretch.first + 1) * spec.step_s, step)
         for stretch in stretches
@@ -153,5 +153,5 @@ def logged_steps(spec: TrainingSpec, stretches: list[StepRange]) -> list[tuple[f
 
 
 def logged_runs(stretches: list[StepRange]) -> list[int]:
-    """The run that logged each of `logged_steps`."""
+    """Return the run that logged each of `logged_steps`."""
     return [stretch.run for stretch in stretches for _ in range(stretch.first, stretch.last + 1)]

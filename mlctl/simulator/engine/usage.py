@@ -65,7 +65,7 @@ def job_node_seconds(world: World, job: AnyJob) -> float:
 
 
 def parts(world: World, job: AnyJob) -> Iterator[AnyJob]:
-    """The job itself; of a group all that are no groups, at every depth."""
+    """Return the job itself, or all members of a group that are not groups, at every depth."""
     if not isinstance(job, GroupJob):
         yield job
         return
@@ -74,25 +74,25 @@ def parts(world: World, job: AnyJob) -> Iterator[AnyJob]:
 
 
 def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
-    """The members of a group, in the order in which they were declared."""
+    """Return the members of a group, in the order of declaration."""
     jobs = (ended_jobs.find(world, member.spec.name) for member in group.spec.members)
     return (member_job for member_job in jobs if member_job is not None)
 
 
 def job_cost(job: AnyJob, parts: Sequence[AnyJob], node_s: Sequence[float]) -> float | None:
-    """The cost of a job by its `parts` and their node-seconds; None if a price is unknown."""
+    """Return the cost of a job from its `parts` and node-seconds; None if a price is unknown."""
     used = zip(parts, node_s, strict=True)
     due = [cost(seconds, part.price) for part, seconds in used if seconds or part is job]
     return None if None in due else sum(amount for amount in due if amount is not None)
 
 
 def cost(node_s: float, price: float | None) -> float | None:
-    """The cost of node-seconds at a price per node-hour; None without a price."""
+    """Return the cost of node-seconds at a price per node-hour; None without a price."""
     return None if price is None else node_s / HOUR * price
 
 
 def _unbilled_s(world: World, cluster: Cluster) -> dict[str | None, float]:
-    """Node-seconds of billing nodes that are not booked yet, by payer (None: the cluster)."""
+    """Return the node-seconds that are not billed yet, by payer (None: the cluster)."""
     seconds: defaultdict[str | None, float] = defaultdict(float)
     for node in cluster.nodes.values():
         if node.billed_until is not None:

@@ -1,4 +1,4 @@
-"""Checks commands before they change anything; each error is one sentence for people."""
+"""Check commands before they change anything; each error is one sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_command(world: World, command: commands.Command) -> None:
     """Check that a command can be carried out now.
 
     Raises:
-        EngineError: it names something that does not exist, or asks for what is not possible.
+        EngineError: it names something that does not exist, or asks for something impossible.
     """
     match command:
         case commands.AddCluster(spec):
@@ -46,7 +46,7 @@ def check_command(world: World, command: commands.Command) -> None:
             _check_exists(world.clusters, "cluster", name)
             if world.clusters[name].locked:
                 raise commands.EngineError(
-                    f"cluster `{name}` cannot be deleted: a resource lock holds it"
+                    f"cluster `{name}` cannot be deleted: a resource lock blocks it"
                 )
         case commands.SetLock(name):
             _check_exists(world.clusters, "cluster", name)
@@ -115,7 +115,7 @@ def _check_exists(existing: Collection[str], kind: str, name: str) -> None:
 def _check_unused(existing: Collection[str], kind: str, name: str) -> None:
     if not name or name in existing:
         raise commands.EngineError(
-            f"there is {kind} `{name}` already" if name else f"{kind} needs a name"
+            f"{kind} `{name}` already exists" if name else f"{kind} needs a name"
         )
 
 
@@ -191,7 +191,7 @@ def _check_training(world: World, spec: model.TrainingSpec) -> None:
     if spec.serverless is None:
         _check_exists(world.clusters, "cluster", spec.cluster)
     elif spec.cluster:
-        raise commands.EngineError(f"job `{spec.name}` is serverless: it takes no cluster")
+        raise commands.EngineError(f"job `{spec.name}` is serverless: it cannot name a cluster")
     else:
         _check_unused(world.clusters, "a cluster", spec.serverless.name)
 
@@ -210,7 +210,7 @@ def check_settings(settings: model.SimulationSettings) -> None:
     """Check the numbers of the settings.
 
     Raises:
-        EngineError: one of them cannot be.
+        EngineError: one of them is invalid.
     """
     for name in ("allocation_s", "preparation_s", "leave_s", "unusable_recycle_s"):
         _check_number(getattr(settings, name), name)
@@ -262,9 +262,9 @@ def _check_by_hour(by_hour: ByHour | None) -> None:
     if by_hour is None:
         return
     if len(by_hour.factors) != _HOURS or not any(by_hour.factors):
-        raise commands.EngineError("factors by the hour are 24 numbers, and not all of them are 0")
+        raise commands.EngineError("hourly factors must be 24 numbers, not all of them 0")
     for factor in by_hour.factors:
-        _check_number(factor, "every factor of an hour")
+        _check_number(factor, "every hourly factor")
     _check_number(by_hour.start_s, "the time of day")
 
 

@@ -50,7 +50,7 @@ class NodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class MiniBatchCounts:
-    """A batch job's mini-batches; `attempts` counts all that were started, lost ones too."""
+    """A batch job's mini-batches; `attempts` counts all that were started, including lost ones."""
 
     total: int
     completed: int
@@ -82,11 +82,11 @@ class TrainingProgress:
 class JobView:
     """A job as it is now. `cost` is None if the price is unknown.
 
-    `cost_to_come` is what an ended job will still be billed for nodes that idle, None if that or
-    the price is unknown; `waits_for` says why a job runs on no node.
+    `cost_to_come` is what an ended job will still be billed for idle nodes, None if that or the
+    price is unknown; `waits_for` says why a job runs on no node.
 
-    A group is billed what its members are; `members` has their names and statuses. `parts` are the
-    job and all that it is made of, at every depth, each with its cluster.
+    A group is billed for its members; `members` has their names and statuses. `parts` are the job
+    and all its members, at every depth, each with its cluster.
     """
 
     name: str
@@ -121,7 +121,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """A Batch Pool: its VMs, and the jobs that wait."""
+    """A Batch Pool: its VMs, and the waiting jobs."""
 
     name: str
     vms: int
@@ -131,7 +131,7 @@ class PoolView:
 
 
 def nodes(world: World, cluster: str) -> list[NodeView]:
-    """The nodes of a cluster by number, including allocating ones, which ARM does not list.
+    """Return the nodes of a cluster by number, including allocating ones, unlike ARM.
 
     Raises:
         EngineError: there is no such cluster.
@@ -152,7 +152,7 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
 
 
 def counts(world: World, cluster: str) -> NodeCounts:
-    """The number of a cluster's nodes in each state.
+    """Return the number of a cluster's nodes in each state.
 
     Raises:
         EngineError: there is no such cluster.
@@ -178,7 +178,7 @@ def counts(world: World, cluster: str) -> NodeCounts:
 
 
 def job(world: World, name: str) -> JobView:
-    """A job as it is now.
+    """Return a job as it is now.
 
     Raises:
         EngineError: there is no such job.
@@ -218,7 +218,7 @@ def _cost_to_come(world: World, job: jobs.AnyJob) -> float | None:
 
 
 def pool(world: World, name: str) -> PoolView:
-    """A Batch Pool as it is now.
+    """Return a Batch Pool as it is now.
 
     Raises:
         EngineError: there is no such pool.
@@ -272,12 +272,12 @@ def _training(job: jobs.TrainingJob, now: float) -> TrainingProgress:
 
 
 def waits_for(world: World, job: ClusterJob) -> str | None:
-    """Why a job that has not ended runs on no node; None if it runs."""
+    """Return why a job that has not ended runs on no node; None if it runs."""
     cluster = world.clusters.get(job.cluster_name)
     if job.ended is not None or cluster is None or _runs(cluster, job.name):
         return None
     if cluster.locked:
-        return "a resource lock holds the cluster: resizing (0 -> 0)"
+        return "a resource lock blocks the cluster: resizing (0 -> 0)"
     waiting = _waiting(world, cluster)
     if waiting:
         return waiting
@@ -285,7 +285,7 @@ def waits_for(world: World, job: ClusterJob) -> str | None:
         count = len(cluster.nodes_by_state[state])
         if count:
             return f"nodes: {count} {state.name.lower()}"
-    return "nodes that other jobs of the cluster have"
+    return "nodes in use by other jobs of the cluster"
 
 
 def _runs(cluster: Cluster, name: str) -> bool:
@@ -293,7 +293,7 @@ def _runs(cluster: Cluster, name: str) -> bool:
 
 
 def _waiting(world: World, cluster: Cluster) -> str | None:
-    """Capacity or a quota, if nodes of the cluster wait for one of them."""
+    """Return the capacity or quota that nodes of the cluster wait for, if any."""
     spec, regional = cluster.spec, world.capacities[cluster.capacity_key]
     count = sum(name == spec.name for name, _ in regional.waiting)
     if not count:
@@ -301,7 +301,7 @@ def _waiting(world: World, cluster: Cluster) -> str | None:
     if regional.limit is not None and regional.used >= regional.limit:
         tier = "low-priority" if spec.tier is Tier.LOW_PRIORITY else "dedicated"
         use = f"the region has {regional.limit} {tier} nodes, {regional.used} are in use"
-        return f"capacity: {use}, {count} more are sought"
+        return f"capacity: {use}, {count} more are needed"
     for name, _ in spec.quotas:
         quota = world.quotas[name]
         if quota.used + spec.cores > quota.limit:
@@ -311,7 +311,7 @@ def _waiting(world: World, cluster: Cluster) -> str | None:
 
 
 def seconds_to_come(world: World, job: ClusterJob) -> float | None:
-    """The node-seconds that an ended job will still be billed: its nodes idle out.
+    """Return the node-seconds that an ended job will still be billed while its nodes idle.
 
     None before its end.
     """
@@ -326,7 +326,7 @@ def seconds_to_come(world: World, job: ClusterJob) -> float | None:
 
 
 def list_assumptions(world: World) -> list[Parameter]:
-    """What takes nodes and how many there are, as it is set now."""
+    """Return the current settings of what takes nodes and how many exist."""
     losses = "; ".join(map(describe, world.preemption)) or "none"
     limits = {
         tier.value: describe(world.capacity[tier]) if tier in world.capacity else "unlimited"

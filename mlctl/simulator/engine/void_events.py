@@ -1,7 +1,7 @@
-"""Scheduled events that have become void: what their node waited for has come otherwise since.
+"""Drop scheduled events that have become void, since their node's state has changed.
 
-A preempted node is to be given up after two days; it is restored after minutes, and the event stays
-in the queue. Where nodes come and go, the queue would grow for two days of virtual time.
+A preempted node is to be abandoned after two days; it is restored after minutes, but the event
+stays in the queue. With frequent preemptions, the queue would grow for two days of virtual time.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from heapq import heapify
 
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
-_ROOM = 1_000  # events that a queue may have before anybody looks
+_ROOM = 1_000  # queue length below which nothing is dropped
 
 
 def is_void(world: World, event: ScheduledEvent) -> bool:
-    """Whether an event is one of a node that is gone, or has had another state since."""
+    """Whether an event's node is gone, or has had another state since."""
     _, _, _, kind, name, number, epoch = event
     if kind > EventKind.RECYCLED or kind is EventKind.MINI_BATCH_END:
         return False
@@ -24,7 +24,7 @@ def is_void(world: World, event: ScheduledEvent) -> bool:
 
 
 def drop(world: World) -> None:
-    """Take void events out of a queue that has doubled since the last time."""
+    """Drop void events from a queue that has doubled since the last time."""
     if len(world.queue) > max(world.queue_kept * 2, _ROOM):
         world.queue[:] = [event for event in world.queue if not is_void(world, event)]
         heapify(world.queue)

@@ -266,6 +266,6 @@ def test_the_summary_counts_what_is_wrong() -> None:
         HealthCheck("a", HealthStatus.FAILED, ""),
         HealthCheck("b", HealthStatus.WARNING, ""),
     ] * 2
-    assert health.summary(checks) == "2 things are wrong, 2 warnings."
+    assert health.summary(checks) == "2 checks failed, 2 warnings."
     assert health.summary(checks[:1]) == "1 thing is wrong."
     assert health.summary([]) == "Everything is in order."

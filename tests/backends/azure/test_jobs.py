@@ -84,7 +84,7 @@ def test_a_job_is_cancelled_and_one_that_has_ended_is_not() -> None:
     here = scoring()
     name = invoked(here)
     assert here.backend.jobs.cancel(name).status == "Canceled"
-    with pytest.raises(Permanent, match="has ended already: it is Canceled"):
+    with pytest.raises(Permanent, match="has already ended: it is Canceled"):
         here.backend.jobs.cancel(name)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlctl.applying.lease import LeaseRequest, under_lease
-from mlctl.assets.hashing import code_hash
+from mlctl.assets.folders import code_hash
 from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.assets.hashing import asset_hash, code_hash
+from mlctl.assets.folders import asset_hash, code_hash
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address

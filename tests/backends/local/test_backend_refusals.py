@@ -233,9 +233,9 @@ def test_a_workspace_that_somebody_makes_meanwhile_is_still_the_own_one(
     local.put(CPU, cluster()).wait()
     elsewhere = replace(before, scope=replace(SCOPE, workspace="another"))
     with local.handle.store.read() as db:
-        assert rows.name_owner(db, before, CPU, "eastus") is None
-        owner = rows.name_owner(db, elsewhere, CPU, "eastus")
-    assert owner == f"{SCOPE.resource_group}/{SCOPE.workspace}"
+        assert rows.name_owners(db, before, {CPU: "eastus"}) == {}
+        owners = rows.name_owners(db, elsewhere, {CPU: "eastus"})
+    assert owners == {CPU: f"{SCOPE.resource_group}/{SCOPE.workspace}"}
 
 
 def test_what_is_going_cannot_be_named(local: LocalBackend) -> None:

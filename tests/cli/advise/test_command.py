@@ -42,7 +42,7 @@ def test_ranked_is_what_a_job_costs_that_gets_done(mlctl: Run, sample: Path) -> 
 def test_a_calm_cloud_makes_no_difference_worth_telling(mlctl: Run, sample: Path) -> None:
     flags = ("--vary", "policy=resubmit,fallback:2", "--weather", "calm", "--runs", "100")
     told = mlctl("advise", sample, *WORK, *flags).out
-    assert "Keep what there is" in told
+    assert "Keep the current settings" in told
 
 
 def test_a_deadline_rules_out_what_is_late(mlctl: Run, sample: Path) -> None:
@@ -166,7 +166,10 @@ def test_a_configuration_that_the_quota_cannot_hold_is_told_and_not_recommended(
     assert len(data["quota"]["over"]) == 2
     assert all("allows 12 low-priority cores" in one["why"] for one in data["quota"]["over"])
     told = mlctl("advise", sample, *WORK, *flags).out
-    assert "For 2 configurations, not tried, the quota is too small: eastus allows 12" in told
+    assert (
+        "For 2 configurations, which were not tried, the quota is too small: eastus allows 12"
+        in told
+    )
     assert "Quotas are those of local/local (local backend)." in told
 
 

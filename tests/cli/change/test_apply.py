@@ -171,5 +171,5 @@ def test_what_is_in_motion_is_waited_for_before_it_is_compared(mlctl: Run, sampl
     planned = mlctl("plan", file, "--detailed-exitcode")
     assert (planned.code, "was not compared: it is creating" in planned.out) == (2, True)
     done = mlctl("apply", file, "--yes")
-    assert "compute/low-pri-cluster is creating: waiting until that has ended..." in done.err
+    assert "compute/low-pri-cluster is creating: waiting for it to end..." in done.err
     assert (done.code, "0 added, 1 changed, 0 destroyed." in done.out) == (0, True)

@@ -28,7 +28,7 @@ def test_drift_says_what_differs_who_wrote_last_and_when(mlctl: Run, changed: Pa
     done = mlctl("drift", "infra")
     assert done.code == 0
     assert "  ~ max_instances: 2 in the file, 7 in the workspace" in done.out
-    assert "# tags.team: changed outside: the file is the one that was applied" in done.out
+    assert "# tags.team: changed outside: the file is unchanged since it was applied" in done.out
     assert "# last write: written 2026-01-01T00:01:00.000Z by bob" in done.out
     assert done.out.endswith("Drift: 1 resource differs.\n")
 
@@ -37,14 +37,14 @@ def test_the_exit_code_tells_drift_only_when_asked(mlctl: Run, changed: Path) ->
     assert mlctl("drift", "infra", "--detailed-exitcode").code == 2
     assert mlctl("apply", "infra", "--yes").code == 0
     done = mlctl("drift", "infra", "--detailed-exitcode")
-    assert (done.code, done.out) == (0, "No drift. Your workspace is as the files declare.\n")
+    assert (done.code, done.out) == (0, "No drift. Your workspace matches the files.\n")
 
 
 def test_what_was_deleted_is_missing(mlctl: Run, changed: Path) -> None:
     mlctl("compute", "delete", "-n", "cpu", "--yes")
     done = mlctl("drift", "infra", "--detailed-exitcode")
     assert done.code == 2
-    assert "it is declared, and not in the workspace" in done.out
+    assert "it is declared, but not in the workspace" in done.out
     assert "# last write: deleted" in done.out
 
 
@@ -91,7 +91,7 @@ def test_what_no_file_declares_any_more_is_told_and_no_state_as_declared(
     cluster(changed / "infra" / "old.yml")
     assert mlctl("apply", "infra", "--yes").code == 0
     (changed / "infra" / "old.yml").unlink()
-    said = "compute/old is declared no more; `--prune` deletes it."
+    said = "compute/old is no longer declared; `--prune` deletes it."
     planned, drifted = mlctl("plan", "infra"), mlctl("drift", "infra", "--detailed-exitcode")
     assert planned.out == f"No changes to what the files declare.\n\n{said}\n"
     assert (drifted.code, drifted.out) == (2, f"{said}\n")
@@ -104,7 +104,7 @@ def test_what_no_file_declares_any_more_is_told_and_no_state_as_declared(
 def test_what_another_file_of_the_project_declares_is_no_orphan(mlctl: Run, changed: Path) -> None:
     cluster(changed / "more" / "other.yml")
     assert mlctl("apply", ".", "--yes").code == 0
-    assert "declared no more" not in mlctl("plan", "infra").out
+    assert "no longer declared" not in mlctl("plan", "infra").out
     assert mlctl("plan", "infra", "-o", "json").json["orphans"] == []
 
 

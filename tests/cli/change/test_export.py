@@ -28,7 +28,7 @@ def test_a_file_has_azs_order_and_says_what_it_leaves_out(
     (file,) = (tmp_path / "out").rglob("*.yml")
     assert file.relative_to(tmp_path).as_posix() == "out/compute/low-pri-cluster.yml"
     lines = file.read_text().splitlines()
-    assert "# Left out, as it is the workspace's: location." in lines
+    assert "# Omitted, as it is the workspace's: location." in lines
     keys = [line.partition(":")[0] for line in lines if line[0] not in "# "]
     known = ["$schema", "name", "type", "size", "tier", "min_instances", "max_instances"]
     assert [one for one in keys if one in known] == known
@@ -141,7 +141,7 @@ def test_files_that_are_there_are_not_overwritten_unless_asked(
         ("computes", "did you mean `compute`?"),
         ("job", "no kind `job`: kinds are"),
         ("compute/none", "there is no compute/none in this workspace"),
-        ("compute/a/b", "is no address"),
+        ("compute/a/b", "is not an address"),
         ("code/a:1", "no document declares code"),
     ],
 )

@@ -97,7 +97,7 @@ def test_the_strict_setting_counts_what_clusters_may_have(mlctl: Run, sample: Pa
     assert mlctl("local", "settings", "set", "quota_refuses=max").code == 0
     done = mlctl("plan", "sample")
     assert done.code == 1
-    assert "eastus allows 4 low-priority cores; 0 are taken and this plan asks for 8" in done.out
+    assert "eastus allows 4 low-priority cores; 0 are in use, and this plan needs 8" in done.out
     found = {
         one["setting"]: one["value"]
         for one in mlctl("local", "settings", "list", "-o", "json").json
@@ -199,7 +199,7 @@ def test_what_has_moved_is_made_under_its_new_name_and_keeps_what_no_file_says(
         "project: p\nmoved: [{from: compute/cpu, to: compute/cpu-v2}]\n"
     )
     planned = mlctl("plan", ".", "--out", "plan.json").out
-    assert "because compute/cpu-v2 takes its place; it goes last" in planned
+    assert "because compute/cpu-v2 replaces it; it is deleted last" in planned
     assert mlctl("apply", "plan.json", ".").code == 0
     assert mlctl("compute", "list", "--query", "[].name").json == ["cpu-v2"]
     assert mlctl("compute", "show", "-n", "cpu-v2", "--query", "tags.team").json == "ds"
@@ -215,11 +215,11 @@ def test_what_cannot_have_another_name_is_told_and_left(mlctl: Run, tmp_path: Pa
     assert mlctl("apply", ".", "--yes").code == 0
     (tmp_path / "endpoint.yml").write_text(f"{endpoint}name: new\n")
     planned = mlctl("plan", ".")
-    assert "batch-endpoint/old cannot become batch-endpoint/new: others know it by its name" in (
+    assert "batch-endpoint/old cannot become batch-endpoint/new: others refer to it by name" in (
         planned.err.replace("\n", " ")
     )
     assert "1 to add, 0 to change, 0 to destroy" in planned.out
-    assert "batch-endpoint/old is declared no more" in planned.out
+    assert "batch-endpoint/old is no longer declared" in planned.out
 
 
 def test_an_online_deployment_that_has_moved_is_told_that_requests_go_by_its_name(
@@ -233,7 +233,7 @@ def test_an_online_deployment_that_has_moved_is_told_that_requests_go_by_its_nam
         "instance_type: Standard_DS3_v2\n"
     )
     told = " ".join(mlctl("plan", ".").err.split())
-    assert f"{old} cannot become {new}: its requests go by its name." in told
+    assert f"{old} cannot become {new}: requests use its name." in told
 
 
 @pytest.mark.parametrize(

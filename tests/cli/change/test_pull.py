@@ -57,7 +57,7 @@ def test_what_a_variable_says_stays_one(mlctl: Run, tmp_path: Path) -> None:
     file = changed(mlctl, tmp_path, text)
     done = mlctl("pull", "infra", "--write")
     assert done.code == 1
-    assert "compute/cpu max_instances is left: the file says it by a variable" in done.err
+    assert "compute/cpu max_instances is left: the file uses a variable there" in done.err
     assert "max_instances: ${{ var.most }}" in file.read_text()
     assert "tags: {team: x}" in file.read_text()
 
@@ -78,7 +78,10 @@ def test_what_is_not_there_is_left(mlctl: Run, tmp_path: Path) -> None:
     changed(mlctl, tmp_path)
     mlctl("compute", "delete", "-n", "cpu", "--yes")
     done = mlctl("pull", "infra", "--write")
-    assert (done.code, "compute/cpu is left: it is not in the workspace" in done.err) == (1, True)
+    assert (done.code, "compute/cpu is left: it does not exist in the workspace" in done.err) == (
+        1,
+        True,
+    )
 
 
 def test_a_tag_that_the_file_lacks_is_written_beside_the_others(mlctl: Run, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_list_may_have_eviction_rates_of_azures_bands(mlctl: Run, tmp_path: Pa
     assert row["eviction_rate"] == "20+"
     (tmp_path / "mine.csv").write_text(f"{text}Standard_DS3_v2,eastus,1,0.5,30\n")
     done = mlctl("catalog", "show", "--price-file", "mine.csv")
-    assert (done.code, "`30` is none of 0-5, 5-10" in done.err) == (2, True)
+    assert (done.code, "`30` is not one of 0-5, 5-10" in done.err) == (2, True)
 
 
 def test_all_asks_for_every_size_and_no_region(mlctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:

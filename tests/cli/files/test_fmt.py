@@ -134,7 +134,7 @@ def test_a_pipe_that_is_named_is_an_error_for_it_cannot_be_written(
     os.close(reader)
     assert done.code == 1
     assert "is no regular file" in done.err
-    assert "`-` reads what is piped in" in done.err
+    assert "use `-` for standard input" in done.err
 
 
 def test_a_pipe_in_a_folder_is_not_waited_for(mlctl: Run, project: Path) -> None:

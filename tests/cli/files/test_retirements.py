@@ -155,5 +155,5 @@ def test_azure_china_has_no_spot(mlctl: Run, tmp_path: Path) -> None:
         "max_instances: 2\nlocation: China North 3\n"
     )
     out = mlctl("validate", "cn.yml").out
-    assert "there are no low-priority nodes in chinanorth3: Spot VMs are not there" in out
+    assert "there are no low-priority nodes in chinanorth3, which has no Spot VMs" in out
     assert "hint: write `tier: dedicated`" in out

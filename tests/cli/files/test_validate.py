@@ -108,7 +108,7 @@ def test_only_the_selected_rules_are_checked(mlctl: Run, tmp_path: Path) -> None
 def test_a_rule_that_is_not_there_is_a_usage_error(mlctl: Run, sample: Path, flag: str) -> None:
     done = mlctl("validate", sample, flag, "retiring-sizes")
     assert done.code == 1
-    assert "`retiring-sizes` is no rule: did you mean `retiring-size`?" in done.err
+    assert "`retiring-sizes` is not a rule: did you mean `retiring-size`?" in done.err
 
 
 def test_a_waiver_in_the_file_is_honoured(mlctl: Run, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_misspelt_schema_leaves_no_cluster_out(mlctl: Run, tmp_path: Path) -> 
     (tmp_path / "cpu.yml").write_text(text.replace("amlCompute.", "amlCompte."))
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
-    assert "cpu.yml: read as a compute (its `$schema` is none of Azure ML's)" in done.err
+    assert "cpu.yml: read as a compute (its `$schema` is not one of Azure ML's)" in done.err
 
 
 def test_the_default_of_an_input_of_a_component_is_a_field_of_it(

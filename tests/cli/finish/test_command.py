@@ -40,7 +40,7 @@ def test_a_job_meets_its_deadline_through_an_outage(staged: Run) -> None:
     )
     assert done.code == 0, done.err
     assert "policy" in done.out
-    assert "every one of 40 inputs has its rows, and no row twice" in done.err
+    assert "each of 40 inputs has its rows, and no row occurs twice" in done.err
     assert done.out.splitlines()[-1].startswith("night: done; 8 of 8 shards")
     told = json.loads(Path("told.json").read_text())
     assert told["outcome"] == "done"
@@ -75,7 +75,7 @@ def test_too_small_a_budget_ends_it_before_a_step(staged: Run) -> None:
         *("--shards", "8", "--yes", "--policy", "remaining"),
     )
     assert done.code == 12
-    assert "poor: too dear" in done.out
+    assert "poor: over budget" in done.out
     assert staged("finish", "show", "poor", "-o", "json").json["spent"] <= 0.005 + 0.0025
 
 
@@ -103,7 +103,7 @@ def test_it_asks_before_it_begins_and_takes_no_name_twice(staged: Run) -> None:
     ("flags", "words"),
     [
         (("--policy", "deadline"), "--policy deadline needs a --deadline"),
-        (("--shards", "few"), "`few` is no number, nor auto"),
+        (("--shards", "few"), "`few` is neither a positive number nor auto"),
         (("--policy", "hope"), "`hope` is no policy"),
     ],
 )
@@ -117,7 +117,7 @@ def test_an_unknown_job_is_said_to_be_unknown(staged: Run) -> None:
     for verb in ("show", "log", "resume"):
         done = staged("finish", verb, "nobody")
         assert done.code == 1
-        assert "there is no `nobody`: see mlctl finish list" in done.err
+        assert "there is no job `nobody`: see mlctl finish list" in done.err
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_another_process_goes_on_after_a_kill(staged: Run) -> None:
     assert staged("lock", "break", "--project", "finish/killed", "--yes").code == 0
     done = staged("finish", "resume", "killed")
     assert done.code == 0, done.err
-    assert "every one of 40 inputs has its rows, and no row twice" in done.err
+    assert "each of 40 inputs has its rows, and no row occurs twice" in done.err
     shards = [run["shard"] for run in staged("finish", "show", "killed", "-o", "json").json["runs"]]
     assert shards == list(range(20))
 
@@ -151,7 +151,7 @@ def test_sigterm_leaves_it_and_gives_its_lease_back(staged: Run) -> None:
             if "[3/500 shards" in text:
                 process.terminate()
                 break
-        assert "Left as it is: mlctl finish resume left" in process.stderr.read()
+        assert "To resume: mlctl finish resume left" in process.stderr.read()
     assert process.returncode == 8
     assert staged("finish", "cancel", "left", "--yes").out.startswith("left: cancelled")
 

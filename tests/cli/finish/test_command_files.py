@@ -26,7 +26,7 @@ def test_files_are_applied_and_their_deployment_takes_the_job(mlctl: Run, sample
 def test_it_asks_for_the_plan_before_anything_is_written(mlctl: Run, sample: Path) -> None:
     done = mlctl("finish", sample, *WORK, "--name", "night")
     assert done.code == 1
-    assert "cannot ask for approval here" in done.err
+    assert "nobody to ask for approval here" in done.err
     assert "batch-deployment/heart-classifier-batch/classifier-xgboost" in done.out
     assert "By the policy" not in done.out
     assert not mlctl("compute", "list", "-o", "json").json
@@ -48,7 +48,7 @@ def test_an_input_that_is_not_there_is_refused_before_files_are_applied(
 def test_files_without_a_deployment_are_refused(mlctl: Run, sample: Path) -> None:
     done = mlctl("finish", sample / "low-pri-cluster.yml", *WORK, "--yes")
     assert done.code == 1
-    assert "the files declare 0 batch deployments (none): -n ENDPOINT" in done.err
+    assert "the files declare 0 batch deployments (none); choose one with -n ENDPOINT" in done.err
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_a_date_that_has_passed_is_refused(mlctl: Run, sample: Path) -> None:
     line = ("finish", "-n", "heart-classifier-batch", *WORK, "--name", "night", "--yes")
     done = mlctl(*line, "--deadline", "2025-11-24 06:00")
     assert done.code == 1
-    assert "`2025-11-24 06:00` has passed" in done.err
+    assert "`2025-11-24 06:00` is in the past" in done.err

@@ -61,7 +61,7 @@ def test_a_run_that_is_lost_is_submitted_again_as_a_whole(mlctl: Run, text: str)
     run = staged(mlctl, text)
     done = run("finish", "-f", "job.yml", *OUTAGE)
     assert done.code == 0, done.err
-    assert "a job that each run does all of, on spare-nodes" in done.out
+    assert "a job that every run does as a whole, on spare-nodes" in done.out
     assert done.out.splitlines()[-1].startswith("night: done; 1 of 1 run, 2 runs, 1 lost")
     runs = run("finish", "show", "night", "-o", "json").json["runs"]
     assert [part["tier"] for part in runs] == ["low_priority", "dedicated"]
@@ -93,7 +93,7 @@ def test_the_forecast_reckons_with_steps_in_a_row(mlctl: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (PIPELINE.replace("azureml:spare-nodes", "serverless"), "steps run on serverless nodes"),
+        (PIPELINE.replace("azureml:spare-nodes", "serverless"), "steps run on serverless compute"),
         (SWEEP.replace("max_total_trials: 4", "max_total_trials: 0"), "max_total_trials"),
         (PIPELINE.replace("compute: azureml:spare-nodes\n    outputs", "outputs"), ""),
     ],

@@ -217,9 +217,9 @@ def test_a_forecast_says_what_it_hangs_on(mlctl: Run, sample: Path) -> None:
     assert ratio["high"]["cost"] == pytest.approx(4 * ratio["low"]["cost"])
     assert ratio["high"]["cost_difference"]["low"] > 0
     told = mlctl("simulate", sample, *flags).out
-    assert "Beside the price of low priority the cost hangs most on " in told
+    assert "Besides the price of low priority the cost depends most on " in told
     assert "low_priority_price" not in told.split("hangs most on")[1].split(".\n")[0]
-    assert "What it hangs on" in mlctl("simulate", sample, *flags, "-o", "html").out
+    assert "What it depends on" in mlctl("simulate", sample, *flags, "-o", "html").out
 
 
 def test_policies_stand_beside_each_other(mlctl: Run, sample: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_job_that_fails_says_so_beside_what_is_cancelled(mlctl: Run, sample: P
     assert {row["failed"]["value"] for row in data["rows"]} == {1.0}
     ends = [row[end] for row in data["sensitivity"] for end in ("low", "high")]
     assert {end["p_not_done"]["value"] for end in ends} == {1.0}
-    assert "P(not done)" in done.out.split("what it hangs on")[1]
+    assert "P(not done)" in done.out.split("what it depends on")[1]
     for output in ("html", "csv"):
         assert mlctl(*line, "-o", output).code == 0
 
@@ -299,7 +299,7 @@ def test_a_study_stopped_at_what_it_hangs_on_tells_the_rest(
     assert done.code == 1
     assert "stopped: the numbers are of the histories that were carried out" in done.err
     assert "Dedicated takes" in done.out
-    assert "What it hangs on" not in done.out
+    assert "What it depends on" not in done.out
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:

@@ -94,8 +94,8 @@ def test_advice_training_and_pools_take_traces_too(mlctl: Run, sample: Path) -> 
         ([1, None, 2], "no number of nodes at point 2, `null`: a trace is"),
         ([1, 2, -1], "no number of nodes at point 3, `-1`"),
         ([1.5], "no number of nodes at point 1"),
-        ([], "the file is no trace"),
-        ("many", "the file is no trace"),
+        ([], "the file is not a trace"),
+        ("many", "the file is not a trace"),
     ],
 )
 def test_a_trace_that_makes_no_sense_is_refused(
@@ -108,8 +108,8 @@ def test_a_trace_that_makes_no_sense_is_refused(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{"data": [1, 2]}', "the file is no trace"),
-        ('{"metadata": {"gap_seconds": 0}, "data": [1]}', "the file is no trace"),
+        ('{"data": [1, 2]}', "the file is not a trace"),
+        ('{"metadata": {"gap_seconds": 0}, "data": [1]}', "the file is not a trace"),
         ('{"metadata": {"gap', "it is not JSON"),
     ],
 )

@@ -89,7 +89,7 @@ BAD = [
     ((*SET, "--poisson", "1", "--offset", "3"), "--trace"),
     ((*SET, "--trace", "none.json", "--start", "now"), "any or available"),
     ((*SET, "--trace", "none.json", "--start", "any", "--offset", "1"), "exclude"),
-    ((*SET, "--trace", "none.json", "--start", "available"), "no nodes at any time"),
+    ((*SET, "--trace", "none.json", "--start", "available"), "never has nodes"),
     ((*SET, "--eviction-rate", "7.5"), "percentage"),
     ((*SET, "--bathtub", "1,2,3"), "4 numbers"),
     ((*OUT, "2,1800", "--outage-cv", "-1"), "outages"),

@@ -97,12 +97,12 @@ def test_a_job_without_nodes_says_what_it_waits_for(cloud: Run) -> None:
     cloud("local", "capacity", "set", "--nodes", "0")
     job = invoked(cloud)
     assert shown(cloud, job)["waits_for"] == (
-        "capacity: the region has 0 low-priority nodes, 0 are in use, 2 more are sought"
+        "capacity: the region has 0 low-priority nodes, 0 are in use, 2 more are needed"
     )
     cloud("local", "lock")
     assert "resizing (0 -> 0)" in shown(cloud, job)["waits_for"]
     looked = cloud("job", "wait", "-n", job, "--limit", "1m")
-    assert "waiting for: a resource lock holds the cluster" in looked.err
+    assert "waiting for: a resource lock blocks the cluster" in looked.err
     cloud("local", "lock", "--remove")
     cloud("local", "delays", "set", "--allocation", "60")
     cloud("local", "capacity", "set", "--none")

@@ -213,7 +213,7 @@ def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
         ((APPENDS, "--input", INPUT, "--tabular"), "has no rows, as an MLTable or .csv"),
         ((APPENDS, "--input", INPUT, "--arguments", "'a"), "No closing quotation: `'a`"),
         ((APPENDS, "--input", INPUT, "--python", "nopython"), "there is no program `nopython`"),
-        ((APPENDS, "--input", INPUT, "--python", "true"), "is no Python 3.8 or newer"),
+        ((APPENDS, "--input", INPUT, "--python", "true"), "is not Python 3.8 or newer"),
         ((APPENDS, "--input", INPUT, "--timeout", "0"), "'0' is not a valid value"),
         ((APPENDS, "--input", INPUT, "--weather", "hail"), "`hail` is no weather"),
         ((APPENDS, "--input", INPUT, "--keep", "empty"), "cannot make the folder `empty`"),

@@ -90,12 +90,12 @@ NESTED = "{jobs: {a: {command: ls, environment: azureml:e:1}}}"
     [
         ("", COMMAND, []),
         ("type: sweep", COMMAND, []),
-        ("", PARALLEL, ["is a parallel one without a `type`"]),
-        ("type: parallel", PARALLEL, ["is a parallel one without a `type`"]),
+        ("", PARALLEL, ["is parallel, but has no `type`"]),
+        ("type: parallel", PARALLEL, ["is parallel, but has no `type`"]),
         ("", "{type: parallel, " + PARALLEL[1:], []),
-        ("", NESTED, ["is a pipeline, which needs a separate file"]),
-        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which needs a separate file"]),
-        ("type: parallel", COMMAND, ["is a command, and the step a parallel"]),
+        ("", NESTED, ["is a pipeline, which needs its own file"]),
+        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which needs its own file"]),
+        ("type: parallel", COMMAND, ["is a command, but the step a parallel"]),
     ],
 )
 def test_a_component_in_a_step_gets_the_verdict_of_the_sdk(

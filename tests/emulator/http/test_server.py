@@ -84,6 +84,7 @@ def test_the_exports_lead_to_the_emulator(served: Served, emulator: Emulator) ->
     url = served.told["url"]
     assert found["ARM_CLOUD_METADATA_URL"].startswith(f"{url}/metadata/endpoints?")
     assert found["IDENTITY_ENDPOINT"].startswith(f"{url}/")
+    assert found["AZURE_ML_DISABLE_ON_DISK_CACHE"] == "True"
     assert str(served.told["ca_file"]) != found["REQUESTS_CA_BUNDLE"]
     ours = Path(served.told["ca_file"]).read_text()
     assert Path(found["REQUESTS_CA_BUNDLE"]).read_text().startswith(ours)

@@ -45,11 +45,15 @@ with mlflow.start_run(run_name="first") as run:
         mlflow.log_metric("loss", 0.1)
     model = mlflow.initialize_logged_model(name="third", params={"p": "1"})
     mlflow.finalize_logged_model(model.model_id, "READY")
+    mlflow.log_text("flavors: {}", "own/MLmodel")
 back = client.get_run(run.info.run_id)
 assert back.info.status == "FINISHED", back
 assert (back.data.metrics, back.data.params) == ({"loss": 0.5}, {"a": "1", "b": "x"}), back
 assert [each.path for each in client.list_artifacts(run.info.run_id, "texts")] == ["texts/a.txt"]
 assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/texts/a.txt") == "hello"
+version = mlflow.register_model(f"runs:/{run.info.run_id}/own", "mine")
+mlflow.artifacts.download_artifacts("models:/mine/1", dst_path="models")
+assert open("models/MLmodel").read() == "flavors: {}", version
 best = client.search_runs([run.info.experiment_id], "metrics.loss < 0.3")
 assert [each.info.run_id for each in best] == [child.info.run_id], best
 job = next(job for _ in range(20) if (job := client.get_run("job")).info.status == "FINISHED")

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.forecast.advice.places import Place
-from mlctl.forecast.advice.search import Candidate, Wishes
+from mlctl.forecast.advice.search import Candidate, Place, Wishes
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.scenario import Scenario

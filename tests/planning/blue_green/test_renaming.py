@@ -53,7 +53,9 @@ def test_what_files_or_the_workspace_have_is_passed_over_whatever_its_case() -> 
 
 
 def test_there_may_be_no_name_left() -> None:
-    with pytest.raises(CannotRename, match="no new name for batch-deployment/heart-batch/blue"):
+    with pytest.raises(
+        CannotRename, match="no valid new name for batch-deployment/heart-batch/blue"
+    ):
         named("blue", live=[f"blue-{number}" for number in range(200)])
 
 
@@ -72,7 +74,7 @@ def test_what_still_goes_by_an_old_name_is_found() -> None:
     told = [left_over(one, {old: new}) for one in built]
     assert [str(one) if one else None for one in told] == [
         "compute/cpu-cluster cannot become compute/cpu-cluster-v2 here:"
-        " another line gives it that name",
+        " another line sets that name",
         "compute/cpu-cluster cannot become compute/cpu-cluster-v2 here:"
         " it would still refer to the old one",
         None,

@@ -28,7 +28,7 @@ def pruned(
 ) -> Planned:
     """The plan of what is declared, with prune."""
     kept = frozenset({Address.parse(elsewhere)} if elsewhere else ())
-    return planned(backend, *declared, ownership=OURS, prune=Prune(kept, limit))
+    return planned(backend, *declared, ownership=OURS, prune=Prune(lambda: kept, limit))
 
 
 def owned(*declared: Resource) -> LocalBackend:
@@ -147,7 +147,7 @@ def test_more_than_the_limit_is_refused() -> None:
     backend = owned(compute("cpu-a"), compute("cpu-b"))
     assert pruned(backend, limit=2).plan.refusals == ()
     (refused,) = pruned(backend, limit=1).plan.refusals
-    assert refused.message == "2 resources would be pruned, and `--prune-limit` allows 1"
+    assert refused.message == "2 resources would be pruned, but `--prune-limit` allows 1"
     assert not pruned(backend, limit=1).plan.applyable
 
 

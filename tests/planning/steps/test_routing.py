@@ -50,7 +50,7 @@ def there(*resources: Resource, ownership: Ownership = NOBODY) -> LocalBackend:
 def moving(before: tuple[Resource, ...], *after: Resource, prune: bool = False) -> Planned:
     owner = OURS if prune else NOBODY
     backend = there(*before, ownership=owner)
-    pruned = Prune(frozenset(), None) if prune else None
+    pruned = Prune() if prune else None
     return planned(backend, *ASSETS, *after, ownership=owner, prune=pruned)
 
 
@@ -158,32 +158,32 @@ def test_a_deployment_that_gives_its_requests_to_a_new_one_is_made_anew_afterwar
         "delete blue",
         "create blue",
     ]
-    assert "until it is back" not in render.human(made.plan)
+    assert "until it exists again" not in render.human(made.plan)
 
 
 def test_a_plan_says_who_answers_while_a_deployment_is_made_anew() -> None:
     split = endpoint({"blue": 90, "green": 10})
     bigger = deployment("blue", instance_type="Standard_E4s_v3")
     shown = render.human(moving((split, BLUE, GREEN), split, bigger, GREEN).plan)
-    said = "others get its 90 % of the traffic until it is back: green has 100 %"
+    said = "others get its 90 % of the traffic until it exists again: green has 100 %"
     assert f"# ({said})" in shown
     alone = endpoint({"blue": 100})
     shown = render.human(moving((alone, BLUE), alone, bigger).plan)
-    assert "# (online-endpoint/risk has no traffic until it is back)" in shown
+    assert "# (online-endpoint/risk has no traffic until it exists again)" in shown
     copied = endpoint({"blue": 100}, mirror_traffic={"green": 20})
     other = deployment("green", instance_type="Standard_E4s_v3")
     shown = render.human(moving((copied, BLUE, GREEN), copied, BLUE, other).plan)
     assert "must be replaced" in shown
-    assert "until it is back" not in shown
+    assert "until it exists again" not in shown
 
 
 def test_no_successor_takes_the_traffic_of_a_deployment_by_itself() -> None:
     split = endpoint({"blue": 90, "green": 10})
     bigger = deployment("blue", instance_type="Standard_E4s_v3")
     made = moving((split, BLUE, GREEN), split, bigger, GREEN)
-    with pytest.raises(CannotRename, match="its requests go by its name") as refused:
+    with pytest.raises(CannotRename, match="requests use its name") as refused:
         list(to_rename(made.plan))
-    assert "declare a new one beside it and move the traffic" in str(refused.value.found.hint)
+    assert "declare a new resource next to it and move the traffic" in str(refused.value.found.hint)
 
 
 def test_copies_of_requests_follow_the_same_order() -> None:

@@ -118,7 +118,9 @@ def test_a_damaged_journal_is_told_in_one_sentence(journals: Journals, text: str
 def test_a_newer_journal_is_newer_and_not_damaged(journals: Journals, version: str) -> None:
     path = written(journals, TAGS).path
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": version}))
-    with pytest.raises(JournalError, match=r"of a newer mlctl .* upgrade mlctl, and keep the file"):
+    with pytest.raises(
+        JournalError, match=r"from a newer mlctl .* upgrade mlctl, and keep the file"
+    ):
         journals.changes()
 
 

@@ -130,7 +130,7 @@ def test_a_default_is_put_back_by_an_apply_of_anything_but_not_by_one_of_a_targe
     }
     made = planned(backend, *scoring(), unfinished=[default()], targets=[CPU])
     assert made.plan.empty
-    assert "took the default deployment of" in notes(made, backend, default())[0]
+    assert "removed the default deployment of" in notes(made, backend, default())[0]
 
 
 def test_a_default_is_set_once_its_deployment_is_there_again() -> None:
@@ -146,7 +146,7 @@ def test_a_default_whose_deployment_nobody_makes_stays_owed_and_that_is_said() -
     made = planned(backend, *scoring()[:-1], unfinished=[default()])
     assert made.plan.empty
     (note,) = notes(made, backend, default())
-    assert "does not put it back: it goes to blue" in note
+    assert "does not restore it: it goes to blue" in note
     assert FILE in note
 
 
@@ -162,9 +162,9 @@ def test_a_default_that_a_file_says_by_now_is_what_counts() -> None:
     succeeded(made.work, backend)
     assert live(backend, ENDPOINT)["properties"]["defaults"] == {"deploymentName": "blue"}
     assert notes(made, backend, default("green")) == [
-        f"note: the unfinished apply of {SINCE} took away the default"
+        f"note: the unfinished apply of {SINCE} removed the default"
         f" deployment of {ENDPOINT}; it has been written since, and"
-        " this stays as it is: defaults.deployment_name"
+        " these fields stay as they are: defaults.deployment_name"
     ]
 
 
@@ -172,9 +172,8 @@ def test_a_default_that_others_set_since_stays_and_that_is_said() -> None:
     backend = workspace(*scoring("blue"))
     made = planned(backend, *scoring(), unfinished=[default("green")])
     assert made.plan.empty
-    assert (
-        "this stays as it is: defaults.deployment_name" in notes(made, backend, default("green"))[0]
-    )
+    [note] = notes(made, backend, default("green"))
+    assert "these fields stay as they are: defaults.deployment_name" in note
 
 
 def test_what_others_made_anew_stays_as_they_made_it_and_that_is_said() -> None:
@@ -183,7 +182,7 @@ def test_what_others_made_anew_stays_as_they_made_it_and_that_is_said() -> None:
     assert made.plan.empty
     assert notes(made, backend, tags()) == [
         f"note: the unfinished apply of {SINCE} deleted {CPU}; it has been written since,"
-        " and this stays as it is: tags.team"
+        " and these fields stay as they are: tags.team"
     ]
 
 

@@ -112,12 +112,16 @@ def test_a_step_takes_from_its_component_what_it_does_not_say(folder: Path) -> N
     found = asked(folder, text + step.replace("one:", "two:"), "two")
     assert (found.mini_batch_size, found.code) == (2, folder / "src")
     assert found.arguments == ("--rate", "2", "--seed", "4")
-    with pytest.raises(RehearsalError, match=r"has several of them: .*/one, .*/two"):
+    with pytest.raises(
+        RehearsalError, match=r"has several: choose one with --deployment .*.*/one, .*/two"
+    ):
         asked(folder, text + step.replace("one:", "two:"))
 
 
 def test_an_argument_that_is_not_here_is_told(folder: Path) -> None:
-    with pytest.raises(RehearsalError, match="the input `model` of the arguments is not here"):
+    with pytest.raises(
+        RehearsalError, match="the input `model` of the arguments is not a local file or value"
+    ):
         asked(folder, PIPELINE.replace("path: ./model", "path: azureml:m:1"))
     with pytest.raises(RehearsalError, match=r"there is no script `nothing\.py`"):
         asked(folder, PIPELINE.replace("score.py", "nothing.py"))

@@ -66,7 +66,7 @@ def test_steps_that_nothing_counts_are_refused_unless_the_code_asks_for_them(
 ) -> None:
     (tmp_path / "train.py").write_text("--checkpoint-steps\n")
     training = Training("python train.py --checkpoint-steps 3", tmp_path)
-    with pytest.raises(RehearsalError, match="nothing says how many steps"):
+    with pytest.raises(RehearsalError, match="the number of steps cannot be set"):
         with_steps(training, 7)
     (tmp_path / "train.py").write_text("import os\nos.environ['MLCTL_REHEARSAL_STEPS']\n")
     assert with_steps(training, 7).command == training.command
@@ -75,7 +75,7 @@ def test_steps_that_nothing_counts_are_refused_unless_the_code_asks_for_them(
 def test_an_input_that_is_not_here_is_the_one_that_is_given(tmp_path: Path) -> None:
     inputs = "inputs:\n  data:\n    type: uri_folder\n    path: azureml:d:1\n  rate: 3\n"
     path = job(tmp_path, "python train.py ${{inputs.data}} ${{inputs.rate}}", inputs)
-    with pytest.raises(RehearsalError, match="the input `data` is not here: `azureml:d:1`"):
+    with pytest.raises(RehearsalError, match="the input `data` is not a local file: `azureml:d:1`"):
         read(path)
     assert read(path, input=tmp_path).command == f"python train.py {tmp_path} 3"
 
@@ -97,7 +97,7 @@ def test_a_distribution_that_needs_its_own_launcher_is_refused_on_several_nodes(
 ) -> None:
     more = "resources: {instance_count: 2}\ndistribution: {type: mpi}\n"
     path = job(tmp_path, "python train.py", more)
-    with pytest.raises(RehearsalError, match="`distribution: mpi` is not rehearsed on 2 nodes"):
+    with pytest.raises(RehearsalError, match="`distribution: mpi` cannot be rehearsed on 2 nodes"):
         read(path)
     assert read(path, nodes=1).ranks == 1
 

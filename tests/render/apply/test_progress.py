@@ -151,7 +151,7 @@ def test_what_is_not_started_for_want_of_a_service_is_listed_and_no_cancellation
     lines = summary(found).splitlines()
     assert lines[0] == "Apply failed. Resources: 1 added, 0 changed, 0 destroyed."
     assert lines[lines.index("Not started:") + 1 :][:2] == [
-        f"  the service gave no answer to {first}",
+        f"  the service did not answer for {first}",
         f"  – {second}",  # noqa: RUF001
     ]
 
@@ -164,7 +164,7 @@ def test_programs_are_told_what_was_not_verified_and_what_was_not_started() -> N
     first, second = (step.target for step in made.work.steps)
     assert [one["diagnostic"]["summary"] for one in found if one["type"] == "diagnostic"] == [
         f"{first}: not verified: it could not be read back: (TooManyRequests) slow down",
-        f"{second}: not started: the service gave no answer to {first}",
+        f"{second}: not started: the service did not answer for {first}",
     ]
 
 
@@ -214,13 +214,13 @@ def test_a_failure_is_told_once_with_all_that_hangs_on_it() -> None:
         "    (ClusterCoreQuotaReached) no cores left\n"
         "    ask\n"
         "    request: r-1\n"
-        "    hint: lower `max_instances`, delete idle clusters, or ask for more quota;"
+        "    hint: lower `max_instances`, delete idle clusters, or request more quota;"
         " `mlctl compute list-usage` shows what is left\n"
         "  – batch-deployment/scores/first: skipped because of compute/cpu-cluster\n"  # noqa: RUF001
         "  – batch-endpoint/scores (setting the default deployment): skipped because of"  # noqa: RUF001
         " compute/cpu-cluster\n"
         "\n"
-        "What was done stays. Run the same command again to do the rest.\n"
+        "Finished steps stay. Run the same command again to do the rest.\n"
     )
 
 
@@ -260,8 +260,8 @@ def test_a_promise_that_was_not_kept_shows_both_values() -> None:
     made = plan(CLUSTER)
     wrong = [FieldChange(("max_instances",), 4, 2), FieldChange(("tags", "a"), None, "x")]
     text = summary(ended(made, broken(made, CPU, NotEffective(Address.parse(CPU), wrong))))
-    assert "`max_instances`: promised 2, found 4" in text
-    assert "`tags.a`: promised x, found nothing" in text
+    assert "`max_instances`: planned 2, found 4" in text
+    assert "`tags.a`: planned x, found nothing" in text
 
 
 def test_a_world_that_moved_asks_for_a_new_plan() -> None:
@@ -282,7 +282,7 @@ def test_each_kind_of_refusal_has_its_advice() -> None:
     for error, advice in (
         (BUSY, "try again later"),
         (Permanent("Unauthorized", "who?", status=401), "az login"),
-        (Permanent("AuthorizationFailed", "no", status=403), "ask for a role"),
+        (Permanent("AuthorizationFailed", "no", status=403), "request a role"),
     ):
         assert advice in summary(ended(made, broken(made, CPU, error)))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress
-from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.backends.ports.monitor import MetricInterval, Series
 from mlctl.render.cloud import jobs, metrics, watch
 from mlctl.render.page import charts
 from tests.builders.workspace import SCOPE

@@ -38,8 +38,8 @@ def test_a_field_says_what_it_takes_its_default_and_its_name_on_the_wire() -> No
     [
         ("compute.max_instances", "in place"),
         ("compute.size", "forces replacement"),
-        ("compute.name", "is another resource"),
-        ("compute.id", "is the service's: in a file it is ignored"),
+        ("compute.name", "makes it another resource"),
+        ("compute.id", "is set by the service: ignored in files"),
         ("compute.network_settings.subnet", "is one of `network_settings`"),
         ("compute.ssh_settings", "see its fields"),
         ("model.path", "needs a new version"),
@@ -101,7 +101,7 @@ def test_a_kind_goes_by_its_name_or_by_that_of_its_documents(name: str) -> None:
 @pytest.mark.parametrize("rule", SCHEMA_RULES, ids=lambda rule: rule.code)
 def test_a_rule_goes_by_its_code_or_its_name_in_any_letter_case(rule: Rule) -> None:
     assert page(rule.code.lower()) == page(rule.name.upper())
-    assert page(rule.code).startswith(f"{rule.code} {rule.name} (error)")
+    assert page(rule.code).startswith(f"{rule.code} {rule.name} ({rule.severity.value})")
 
 
 @pytest.mark.parametrize(

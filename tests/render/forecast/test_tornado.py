@@ -22,7 +22,7 @@ def test_the_price_of_low_priority_is_told_apart_from_what_nobody_can_look_up() 
     rows = [row("low_priority_price", -0.5, 1), row("shocks", -0.1, 0.3), row("rate", 0, 0.2)]
     told = hangs([*rows, row("cv", 0, 0.1), row("outages", -0.05, 0.1)])
     assert told == (
-        " Beside the price of low priority the cost hangs most on shocks (0.9 USD to 1.30 USD),"
+        " Besides the price of low priority the cost depends most on shocks (0.9 USD to 1.30 USD),"
         " rate (1.00 USD to 1.20 USD), cv (1.00 USD to 1.10 USD)."
     )
 

@@ -90,7 +90,7 @@ def many(endpoints: int) -> Panel:
         nodes += [PictureNode(node, node, "", shape) for node in (deployment, endpoint, model)]
         arrows += [Arrow(deployment, target, "x") for target in (endpoint, model, "compute/cpu")]
     by_id = {node.id: node for node in nodes}
-    return Panel("resources", "", drawing._grouped(by_id, arrows), tuple(arrows))
+    return Panel("resources", "", drawing._group_nodes(by_id, arrows), tuple(arrows))
 
 
 def test_what_one_endpoint_alone_uses_is_drawn_with_it() -> None:

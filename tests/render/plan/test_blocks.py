@@ -166,7 +166,7 @@ def test_the_first_version_is_no_new_version() -> None:
 def test_what_failed_before_is_put_again_and_says_so() -> None:
     failed = FieldChange(("provisioning_state",), "Failed", "Succeeded")
     text = human(replace(many(1), changes=(replace(many(1).changes[0], fields=(failed,)),)))
-    assert "# (its last operation did not succeed, so it is put again)" in text
+    assert "# (its last operation did not succeed, so it is written again)" in text
     assert "~ provisioning_state: Failed -> Succeeded" in text
 
 
@@ -176,7 +176,7 @@ def test_what_no_file_declares_says_why_it_is_destroyed() -> None:
     beneath = Change(Address("batch-deployment", "a", "scores"), Action.DELETE, because=above)
     text = human(Plan("local", SCOPE, (gone, beneath), {}))
     assert "# (because compute/old is not in the files)" in text
-    assert "# (because it goes with batch-endpoint/scores; no file declares it)" in text
+    assert "# (because batch-endpoint/scores is deleted; no file declares it)" in text
 
 
 def test_a_big_plan_takes_as_much_work_per_change_as_a_small_one() -> None:

@@ -123,7 +123,7 @@ def test_the_name_of_a_job_that_has_left_is_taken_and_it_cannot_be_cancelled(
     tmp_path: Path,
 ) -> None:
     local = worked(cloud(tmp_path / "a.db"), 2)
-    with pytest.raises(Permanent, match="has ended already: it is Completed"):
+    with pytest.raises(Permanent, match="has already ended: it is Completed"):
         local.jobs.cancel("job-0")
     with pytest.raises(Permanent, match="exists already"):
         local.jobs.invoke("heart-batch", "blue", {"name": "job-0"}, Workload(files=1), "default")

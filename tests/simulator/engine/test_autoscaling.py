@@ -229,7 +229,7 @@ def test_a_locked_cluster_keeps_its_nodes_and_bills_them() -> None:
     made = world(*of(cluster(2), batch(2, 60, 2)))
     engine.apply(made, SetLock("c"))
     assert billed(made, HOUR) == 2 * HOUR
-    with pytest.raises(EngineError, match="a resource lock holds it"):
+    with pytest.raises(EngineError, match="a resource lock blocks it"):
         engine.apply(made, DeleteCluster("c"))
 
 

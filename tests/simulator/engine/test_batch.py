@@ -127,7 +127,7 @@ def test_grace_is_over_when_nothing_comes() -> None:
 def test_a_cancelled_job_is_submitted_again_as_a_new_one() -> None:
     made = world(*of(cluster(1, low=True), batch(2, 100, 1)))
     lost_at(150, (0,), made)
-    with pytest.raises(EngineError, match="there is a job `j` already"):
+    with pytest.raises(EngineError, match="a job `j` already exists"):
         engine.apply(made, SubmitBatch(batch(2, 100, 1)))
     engine.apply(made, SubmitBatch(batch(2, 100, 1, name="again")))
     assert ended(made, "again").makespan_s == 200
@@ -135,7 +135,7 @@ def test_a_cancelled_job_is_submitted_again_as_a_new_one() -> None:
 
 def test_a_cancelled_job_cannot_be_cancelled_again() -> None:
     made = world(*of(cluster(1), batch(2, 100, 1)), CancelJob("j"))
-    with pytest.raises(EngineError, match="job `j` has ended already: it is Canceled"):
+    with pytest.raises(EngineError, match="job `j` has already ended: it is Canceled"):
         engine.apply(made, CancelJob("j"))
 
 

@@ -184,7 +184,7 @@ def test_a_pipeline_is_billed_what_its_steps_are() -> None:
     ("wrong", "why"),
     [
         (group(), "nothing to run"),
-        (group(step("a", 1), step("a", 1)), "two jobs `a`"),
+        (group(step("a", 1), step("a", 1)), "two jobs have the name `a`"),
         (group(step("a", 1, "z")), "waits for `z`"),
         (group(step("a", 1, "b"), step("b", 1, "a")), "wait for each other: `a` -> `b` -> `a`"),
         (group(step("a", 1, cluster="z")), "no cluster `z`"),

@@ -108,13 +108,13 @@ def wrong_jobs() -> Iterable[tuple[Command, str]]:
     yield SubmitTraining(training(1, 0)), "the time per step must be more than 0"
     yield SubmitTraining(training(1, 1, cluster="x")), "there is no cluster `x`"
     own = ClusterSpec("own")
-    yield SubmitTraining(training(1, 1, serverless=own)), "it takes no cluster"
+    yield SubmitTraining(training(1, 1, serverless=own)), "it cannot name a cluster"
     yield SubmitPoolJob("p", 60, "x"), "there is no pool `x`"
 
 
 def wrong_clouds() -> Iterable[tuple[Command, str]]:
     """Clusters, pools and settings that cannot be."""
-    yield AddCluster(cluster(1)), "there is a cluster `c` already"
+    yield AddCluster(cluster(1)), "a cluster `c` already exists"
     yield AddCluster(cluster(1, 2, name="d")), "max_instances must be at least 2, not 1"
     yield AddCluster(cluster(1, name="")), "a cluster needs a name"
     yield ResizeCluster("c", min_instances=9), "max_instances must be at least 9, not 4"

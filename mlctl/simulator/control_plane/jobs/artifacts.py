@@ -167,10 +167,10 @@ def _training_files(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
         yield workspace / path, text
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
-    kept = (job.row.note.get("properties") or {}).get(CHECKPOINT)
+    checkpoint = (job.row.note.get("properties") or {}).get(CHECKPOINT)
     for name in job.row.note.get("outputs") or {}:
         folder = PurePosixPath(OUTPUTS, _base_name(name))
-        if name != kept:
+        if name != checkpoint:
             yield folder / "output.txt", "simulated\n"
             continue
         for path, text in _checkpoint_files(job, now):

@@ -18,7 +18,7 @@ from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.commands import SubmitBatch
-from mlctl.simulator.engine.model import BatchSpec, BatchWork
+from mlctl.simulator.engine.model import BatchSpec
 from mlctl.simulator.engine.state import Cluster
 from mlctl.workload import DEFAULT_NAME, Workload
 
@@ -51,11 +51,7 @@ def invoke(
     deployment: StoredResource,
     invocation: Invocation,
 ) -> JobRecord:
-    """Submit a job of a deployment of a model.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a job of a deployment of a model."""
     cluster = records.require_resource(transaction.db, state, compute_of(deployment, state))
     ensure_in_engine(transaction, state, cluster)
     name = name_of(transaction, state, invocation)
@@ -153,7 +149,10 @@ def _engine_fields(
     deployment: Mapping[str, Data], job: Mapping[str, Data], workload: Workload
 ) -> dict[str, Any]:
     """The fields of the engine's specification: the job's values, or else the deployment's."""
-    work: dict[str, Any] = {"files": workload.files or 0, "workload": batch_work(workload)}
+    work: dict[str, Any] = {
+        "files": workload.files or 0,
+        "workload": workloads.batch_work(workload),
+    }
     retry = arm_body.section(deployment, "retrySettings") | arm_body.section(job, "retrySettings")
     nodes = arm_body.section(deployment, "resources") | arm_body.section(job, "compute")
     settings = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
@@ -173,18 +172,6 @@ _WHOLE = (
     ("max_retries", "maxRetries", 0),
     ("error_threshold", "errorThreshold", -1),
 )
-
-
-def batch_work(workload: Workload) -> BatchWork:
-    """The engine's form of a workload."""
-    return BatchWork(
-        workload.seconds_per_file or 0.0,
-        workload.seconds_per_mini_batch or 0.0,
-        workload.cv or 0.0,
-        workload.fail_probability or 0.0,
-        workload.times or (),
-        workload.seconds_per_start or 0.0,
-    )
 
 
 def _notice(spec: BatchSpec, cluster: Cluster) -> dict[str, Data]:

@@ -82,11 +82,7 @@ def _create(
 
 
 def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
-    """Submit a job of a batch endpoint: of a model, or of a pipeline component.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a job of a batch endpoint: of a model, or of a pipeline component."""
     workloads.check(invocation.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
@@ -131,11 +127,7 @@ def _enumerate(words: Mapping[str, Data]) -> str:
 def submit_pool_job(
     workspace: WorkspaceHandle, pool: str | None, duration: float, name: str | None
 ) -> JobRecord:
-    """Submit a job that takes one VM for `duration` seconds.
-
-    Raises:
-        ServiceError: there is no such pool (404), or the request is not valid.
-    """
+    """Submit a job that takes one VM for `duration` seconds."""
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
         name = name or records.new_name(transaction.db, state, "pooljob")
@@ -151,10 +143,6 @@ def submit_pool_job(
 
 
 def set_shared_queue(workspace: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
-    """How the shared queue behaves.
-
-    Raises:
-        ServiceError: it makes no sense.
-    """
+    """How the shared queue behaves."""
     with replay.transaction(workspace.store) as transaction, records.translate_refusals(0):
         replay.run_command(transaction, SetSharedQueue(tenancy))

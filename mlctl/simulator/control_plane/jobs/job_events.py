@@ -38,9 +38,6 @@ def follow(
     With `detail` the time slices are short, past events are included, and there are events of
     single mini-batches (of past ones only failures). The clock stops if no event is scheduled any
     more.
-
-    Raises:
-        ServiceError: there is no such job (404).
     """
     with workspace.store.read() as db:
         state = workspace.state(db)
@@ -63,9 +60,6 @@ def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
 
     Times are in seconds since submission: the lines depend on the commands and the seed, not on how
     long earlier operations took.
-
-    Raises:
-        ServiceError: there is no such job (404).
     """
     view = records.get_job(workspace, name).view
     for event in _events_of(workspace, view):

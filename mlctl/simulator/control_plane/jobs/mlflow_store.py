@@ -34,6 +34,7 @@ experiment_id: '0'
 lifecycle_stage: active
 run_id: '{run}'
 run_name: '{run}'
+run_uuid: '{run}'
 source_name: ''
 source_type: 4
 source_version: ''

@@ -16,7 +16,7 @@ from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import replay
-from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, training_jobs
+from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, training_jobs, workloads
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
@@ -187,9 +187,6 @@ def leaf(
     """What the engine runs for a command or parallel step, and its own cluster if it has one.
 
     A parallel step whose code `ran` is measured as a whole, as a command is.
-
-    Raises:
-        ServiceError: its cluster does not exist (404), or a value is not valid.
     """
     properties = training_properties(run, node)
     if ran or node.kind != "parallel":
@@ -203,7 +200,7 @@ def leaf(
         run.name,
         cluster or (own_cluster.name if own_cluster else ""),
         workload.files or 0,
-        batch_jobs.batch_work(workload),
+        workloads.batch_work(workload),
         mini_batch_size=_mini_batch_size(node),
         instance_count=properties["resources"]["instanceCount"],
         concurrency=_whole(

@@ -5,6 +5,8 @@ What is planned is one command to the engine: which step begins when is up to it
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from uuid import NAMESPACE_URL, uuid5
@@ -14,21 +16,16 @@ from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import (
-    bindings,
-    pipeline_nodes,
-    records,
-    reuse,
-    sweeps,
-    workloads,
-)
+from mlctl.simulator.control_plane.jobs import bindings, pipeline_nodes, records, sweeps, workloads
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.commands import SubmitGroup
+from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec, TrainingSpec
 
 _STEP_RUN = "azureml.StepRun"
@@ -37,11 +34,7 @@ _STEP_RUN = "azureml.StepRun"
 def submit(
     transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
 ) -> JobRecord:
-    """Submit a pipeline job as `row` says, whose note is completed.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a pipeline job as `row` says, whose note is completed."""
     properties = request.properties
     component = pipeline_nodes.spec_of(transaction.db, state, properties.get("componentId"))
     settings = arm_body.section(properties, "settings")
@@ -50,7 +43,7 @@ def submit(
         arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    reuses = not request.ran and reuse.is_allowed(state, settings)
+    reuses = not request.ran and state.settings.reuse_steps and not is_forced(settings)
     plan = _Plan(transaction, state, request, row.name, reuses)
     group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
     outputs = arm_body.section(component, "outputs") | arm_body.section(properties, "outputs")
@@ -147,7 +140,7 @@ class _Plan:
             self._engine_name(self._name(f"{outer.path}/{needed_step}")) for needed_step in needed
         )
         inputs = bindings.with_outputs(node.input_texts, keys)
-        keys[step] = reuse.key(node, inputs)
+        keys[step] = key(node, inputs)
         row = self._row(name, node, outer)
         if node.is_pipeline:
             self.rows.append(row)
@@ -177,8 +170,8 @@ class _Plan:
                 self.transaction.db, self.request.source, figures, step, limit_s=limit_s
             )
             row = replace(row, note={**row.note, "work": work})
-        reused = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
-        self.rows.append(reuse.note_reuse(row, keys[step], reused))
+        reused = find(self.transaction, self.state, keys[step]) if self.reuses else None
+        self.rows.append(note_reuse(row, keys[step], reused))
         return MemberSpec(spec, needed_names, own_cluster, reused=reused is not None)
 
     def _row(self, name: str, node: PipelineNode, outer: PipelineContext) -> JobRow:
@@ -230,8 +223,60 @@ def _run_properties(settings: Mapping[str, Data], compute: Data) -> dict[str, st
         "azureml.parameters": "{}",
         "azureml.continue_on_step_failure": str(_goes_on(settings)),
         "azureml.continue_on_failed_optional_input": "True",
-        "azureml.enforceRerun": str(reuse.is_forced(settings)),
+        "azureml.enforceRerun": str(is_forced(settings)),
         **default_compute,
         "azureml.defaultDataStoreName": "workspaceblobstore",
         "azureml.pipelineComponent": "pipelinerun",
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """The step that ran, and the pipeline job that it is of."""
+
+    run: str
+    pipeline: str
+
+
+def is_forced(settings: Mapping[str, Data]) -> bool:
+    """Whether a pipeline job says that every step is to run again."""
+    return str(settings.get("force_rerun", False)).casefold() == "true"
+
+
+def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
+    """What a step is the same by: its component, what it says itself, and its inputs.
+
+    In `inputs` the outputs of other steps are named by the keys of those. A component that is not
+    deterministic is never the same: the key is empty.
+    """
+    if str(node.component.get("is_deterministic", True)).casefold() == "false":
+        return ""
+    identity = [node.component_id, node.own_fields, dict(inputs)]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def note_reuse(row: JobRow, key: str, reused: Reused | None) -> JobRow:
+    """The row of a step with its key, and with what it reuses (keys of properties as recorded)."""
+    recorded = {}
+    if reused is not None:
+        recorded = {
+            "azureml.isreused": "true",
+            "azureml.reusedrunid": reused.run,
+            "azureml.reusedpipelinerunid": reused.pipeline,
+        }
+    properties = {**recorded, **row.note["properties"]}
+    return replace(row, note={**row.note, "properties": properties, "reuseKey": key})
+
+
+def find(transaction: replay.EngineTransaction, state: WorkspaceState, key: str) -> Reused | None:
+    """The newest step with that key that has completed, and ran itself."""
+    query = (
+        "SELECT name, parent FROM jobs WHERE workspace = ? AND parent IS NOT NULL"
+        " AND json_extract(note, '$.reuseKey') = ?"
+        " AND json_extract(note, '$.properties.\"azureml.isreused\"') IS NULL ORDER BY id DESC"
+    )
+    for name, parent in transaction.db.execute(query, (state.id, key)) if key else ():
+        job = ended_jobs.find(transaction.world, command_log.engine_name(state.id, str(name)))
+        if job is not None and job.status is JobStatus.COMPLETED:
+            return Reused(str(name), str(parent))
+    return None

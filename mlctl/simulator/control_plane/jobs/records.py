@@ -101,11 +101,7 @@ class JobRecord:
 
 
 def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
-    """A job as it is now.
-
-    Raises:
-        ServiceError: there is none of that name (404).
-    """
+    """A job as it is now."""
     with replay.current(workspace.store) as world, workspace.store.read() as db:
         state = workspace.state(db)
         return job_record(world, state.id, job_row(db, state, name))
@@ -123,9 +119,6 @@ def list_jobs(
 
     With `archived` only those that are archived, or that are not. Steps and trials are not among
     them: see `children`.
-
-    Raises:
-        ServiceError: there is no such endpoint or deployment (404).
     """
     with replay.current(workspace.store) as world, workspace.store.read() as db:
         state = workspace.state(db)
@@ -142,11 +135,7 @@ def list_jobs(
 
 
 def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
-    """The steps of a pipeline or the trials of a sweep, each after those that it needs.
-
-    Raises:
-        ServiceError: there is no job of that name (404).
-    """
+    """The steps of a pipeline or the trials of a sweep, each after those that it needs."""
     with replay.current(workspace.store) as world, workspace.store.read() as db:
         state = workspace.state(db)
         parent = job_row(db, state, name).name
@@ -168,11 +157,7 @@ def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> Jo
 
 
 def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
-    """Change what a job is called and whether it is archived; what it runs stays.
-
-    Raises:
-        ServiceError: there is none of that name (404).
-    """
+    """Change what a job is called and whether it is archived; what it runs stays."""
     with replay.transaction(workspace.store) as transaction:
         state = workspace.state(transaction.db)
         row = job_row(transaction.db, state, name)
@@ -185,11 +170,7 @@ def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -
 
 
 def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
-    """Cancel a job.
-
-    Raises:
-        ServiceError: there is none of that name (404), or it has ended (409).
-    """
+    """Cancel a job."""
     with replay.transaction(workspace.store) as transaction:
         state = workspace.state(transaction.db)
         row = job_row(transaction.db, state, name)
@@ -241,11 +222,7 @@ def submit(
     command: Command,
     steps: Iterable[JobRow] = (),
 ) -> JobRecord:
-    """Store a new job with its steps, if it has any, and submit it to the engine.
-
-    Raises:
-        ServiceError: the name is in use or not valid, or the engine refuses the job.
-    """
+    """Store a new job with its steps, if it has any, and submit it to the engine."""
     for new_row in (row, *steps):
         add_job(transaction.db, state, new_row)
     with translate_refusals(state.id):

@@ -48,11 +48,7 @@ class Sweep:
 def submit(
     transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
 ) -> JobRecord:
-    """Submit a sweep job and its trials as `row` says, whose note is completed.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a sweep job and its trials as `row` says, whose note is completed."""
     properties = request.properties
     run = pipeline_nodes.NodeContext(
         transaction,
@@ -96,9 +92,6 @@ def trials(
     """The trials of the sweep `name` as a job of the engine, and their rows.
 
     Where the user's code `ran`, they are its trials with what it measured.
-
-    Raises:
-        ServiceError: a limit or the search space is not valid.
     """
     total = _limit(sweep, "max_total_trials") or _MOST_TRIALS
     at_once = _limit(sweep, "max_concurrent_trials") or total

@@ -31,11 +31,7 @@ _MOST = 2**31 - 1
 def submit(
     transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
 ) -> JobRecord:
-    """Submit a training job as `row` says, whose note is completed.
-
-    Raises:
-        ServiceError: a resource that it names does not exist (404), or the request is not valid.
-    """
+    """Submit a training job as `row` says, whose note is completed."""
     _check_environment(transaction, state, request.properties)
     ran = request.ran.get("")
     if ran is not None:
@@ -88,11 +84,7 @@ def training_spec(
     properties: Mapping[str, Data],
     workload: Workload,
 ) -> TrainingSpec:
-    """The engine's specification of the job `name` (its name there) from ARM's properties.
-
-    Raises:
-        ServiceError: its cluster does not exist (404), or a value is not valid.
-    """
+    """The engine's specification of the job `name` (its name there) from ARM's properties."""
     nodes = arm_body.section(properties, "resources").get("instanceCount", 1)
     timeout = arm_body.section(properties, "limits").get("timeout")
     limit_s = parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None
@@ -118,11 +110,7 @@ def nodes_of(
     name: str,
     properties: Mapping[str, Data],
 ) -> tuple[str, ClusterSpec | None]:
-    """The cluster of a job by the engine's name, or "" and nodes that the job gets for itself.
-
-    Raises:
-        ServiceError: the cluster does not exist (404), or there is no such VM size.
-    """
+    """The cluster of a job by the engine's name, or "" and nodes that the job gets for itself."""
     address = _compute(state, properties)
     machine = _instance(transaction.db, state, address) if address else None
     if address is None or machine is not None:

@@ -15,6 +15,7 @@ from mlctl.dataclasses import dataclass, field, fields, replace
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.engine.model import BatchWork
 from mlctl.workload import DEFAULT_NAME, Workload
 
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100)
@@ -133,11 +134,7 @@ def get(db: Connection, name: str) -> Workload:
 
 
 def part_workload(db: Connection, part: str, name: str) -> Workload:
-    """The workload of a step or trial: what is stored under its name, or else `name`.
-
-    Raises:
-        ServiceError: there is no workload `name` (404).
-    """
+    """The workload of a step or trial: what is stored under its name, or else `name`."""
     stored_names = _stored_names(db)
     if part in stored_names:
         return get(db, part)
@@ -163,9 +160,6 @@ def describe(
     """The work of a job in figures, with the source of each in `said_by`.
 
     `part` is the name of a step or trial, `limit_s` the time that the job may take.
-
-    Raises:
-        ServiceError: there is no such workload (404).
     """
     stored_name = part if part is not None and part in _stored_names(db) else source.name
     base = get(db, stored_name) if part is None else part_workload(db, part, source.name)
@@ -201,3 +195,15 @@ def _read(data: Mapping[str, object]) -> Workload:
     times = data.get("times")
     values = {**data, "times": tuple(times)} if isinstance(times, list) else data
     return Workload(**values)  # type: ignore[arg-type]  # what `save` wrote
+
+
+def batch_work(workload: Workload) -> BatchWork:
+    """The engine's form of a workload."""
+    return BatchWork(
+        workload.seconds_per_file or 0.0,
+        workload.seconds_per_mini_batch or 0.0,
+        workload.cv or 0.0,
+        workload.fail_probability or 0.0,
+        workload.times or (),
+        workload.seconds_per_start or 0.0,
+    )

@@ -96,11 +96,7 @@ def enum_value(value: Data, words: Iterable[str], name: str) -> str:
 
 
 def set_enum(holder: dict[str, Data], name: str, words: Iterable[str], default: Data) -> None:
-    """Set the field called `name` to the service's spelling of its value, or of the default.
-
-    Raises:
-        ServiceError: it is not one of `words`.
-    """
+    """Set the field called `name` to the service's spelling of its value, or of the default."""
     holder[name] = enum_value(holder.get(name, default), words, name)
 
 

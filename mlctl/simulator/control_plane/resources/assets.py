@@ -161,11 +161,7 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
 
 
 def _refuse_change_of_spec(address: Address, was: Data, now: Data) -> None:
-    """A version is immutable.
-
-    Raises:
-        ServiceError: 400, another content of a version that is there (component-put-400-immutable).
-    """
+    """A version is immutable."""
     if not isinstance(was, Mapping) or not isinstance(now, Mapping):
         return
     for key in sorted({*was, *now} - {*_OF_VERSION}):

@@ -25,11 +25,7 @@ _CREATE_ONLY = [
 def accept_endpoint(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a batch endpoint over `old`.
-
-    Raises:
-        ServiceError: the request is not valid.
-    """
+    """The body to store for a PUT of a batch endpoint over `old`."""
     endpoints.check_name(address, old)
     top, properties = arm_body.read_body(body)
     for name in _ENDPOINT_READ_ONLY:
@@ -75,11 +71,7 @@ def _check_default(context: RequestContext, address: Address, properties: dict[s
 def accept_deployment(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a batch deployment over `old`.
-
-    Raises:
-        ServiceError: the request is not valid, or names a resource that does not exist (404).
-    """
+    """The body to store for a PUT of a batch deployment over `old`."""
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
     top, properties = arm_body.read_body(body)
@@ -100,11 +92,7 @@ def accept_deployment(
 
 
 def _require_what_runs(properties: Mapping[str, Data]) -> None:
-    """Check that a deployment has a model, or a configuration that names the component it runs.
-
-    Raises:
-        ServiceError: it has neither (as recorded of models, with api-version 2022-05-01).
-    """
+    """Check that a deployment has a model, or a configuration that names the component it runs."""
     configured = properties.get("deploymentConfiguration") or {}
     lacking = ("ModelConfiguration.ModelReference", "Model Reference")
     if configured.get("deploymentConfigurationType") == "PipelineComponent":

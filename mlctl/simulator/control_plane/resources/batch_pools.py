@@ -77,7 +77,7 @@ def refuse_too_many_vms(
     vms = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
     subscription = state.scope.subscription
-    _, cap = quota_usage.usage_and_limit(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
+    cap = quota_usage.limits(db, subscription, quota.EVERYWHERE).get(quota.VMS_PER_POOL)
     limit = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if vms > limit and vms > has:
         text = f"`{address}` asks for {vms} VMs; the Batch Pool account allows {limit} in a pool."
@@ -104,9 +104,6 @@ def _billing_plan(context: RequestContext, url: Data) -> str:
 
     "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." The
     name of the plan is made up, one per web service, as the real one cannot be known here.
-
-    Raises:
-        ServiceError: it is not such a URL.
     """
     parts = urlsplit(url) if isinstance(url, str) else None
     if parts is None or parts.scheme != "https" or not parts.path.lower().endswith("/swagger.json"):

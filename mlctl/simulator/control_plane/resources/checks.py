@@ -65,7 +65,7 @@ def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region
     """
     kind = kind_of(address)
     if kind.arm.unique_in_region:
-        owner = rows.name_owner(db, state, address, region)
+        owner = rows.name_owners(db, state, {address: region}).get(address)
         if owner:
             text = f"The name `{address.name}` is taken in region {region} by workspace `{owner}`."
             raise conflict(text, "NameAlreadyTaken")
@@ -87,12 +87,13 @@ def excess_of(
     db: Connection, state: WorkspaceState, new_claims: Claims, old_claims: Claims
 ) -> Excess | None:
     """The first quota that the claims exceed; claiming no more than before always passes."""
+    used, limits = _usage(db, state, new_claims), _limits(db, state, new_claims)
     for (region, name), claim in new_claims.items():
         mine = old_claims.get((region, name), NOTHING)
-        used, limit = _usage_and_limit(db, state, region, name)
+        limit = limits[region, name]
         if limit is None:
             continue
-        used_by_others = used - mine.most
+        used_by_others = used[region].get(name, 0) - mine.most
         if claim.is_counted(state.settings.quota_refuses):
             if claim.most > mine.most and used_by_others + claim.most > limit:
                 return Excess(name, region, limit, used_by_others, claim)
@@ -105,21 +106,34 @@ def core_quotas(db: Connection, state: WorkspaceState, new_claims: Claims) -> li
     """The quotas of cores that claims are of, with their limits: the event engine holds nodes to
     them.
     """
-    quotas: list[list[Data]] = []
-    for (region, name), claim in new_claims.items():
-        if claim.least is None:
-            continue
-        _, limit = _usage_and_limit(db, state, region, name)
-        if limit is not None:
-            quotas.append([quota.engine_name(state.scope.subscription, region, name), limit])
-    return quotas
+    limits = _limits(db, state, new_claims)
+    return [
+        [quota.engine_name(state.scope.subscription, region, name), limits[region, name]]
+        for (region, name), claim in new_claims.items()
+        if claim.least is not None and limits[region, name] is not None
+    ]
 
 
-def _usage_and_limit(
-    db: Connection, state: WorkspaceState, region: str, name: str
-) -> tuple[int, int | None]:
-    used, limit = quota_usage.usage_and_limit(db, state.scope.subscription, region, name)
-    return used, quota.default(name, state.settings) if limit is None else limit
+def _usage(db: Connection, state: WorkspaceState, claims: Claims) -> dict[str, dict[str, int]]:
+    """By region: what is used of each quota."""
+    regions = {region for region, _ in claims}
+    return {region: quota_usage.usage(db, state.scope.subscription, region) for region in regions}
+
+
+def _limits(
+    db: Connection, state: WorkspaceState, claims: Claims
+) -> dict[tuple[str, str], int | None]:
+    """The limits of the quotas that claims are of: as set, else the default."""
+    regions = {region for region, _ in claims}
+    as_set = {
+        region: quota_usage.limits(db, state.scope.subscription, region) for region in regions
+    }
+    return {
+        (region, name): as_set[region][name]
+        if name in as_set[region]
+        else quota.default(name, state.settings)
+        for region, name in claims
+    }
 
 
 def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> None:

@@ -267,11 +267,7 @@ INSTANCE_RUNNING, INSTANCE_STOPPED = "Running", "Stopped"
 def accept_instance(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of a compute instance, on which nothing runs.
-
-    Raises:
-        ServiceError: the request is not valid.
-    """
+    """The body to store for a PUT of a compute instance, on which nothing runs."""
     _refuse_other_type(context, address, old, "compute")
     power = pointer.get(body, ("properties", "properties", "state"))
     stored = by_schema.accept(context, address, body, old)

@@ -74,11 +74,11 @@ def account(seed: str, scope: Scope) -> str:
 
 def own(state: WorkspaceState) -> dict[Address, StoredResource]:
     """The datastores of a workspace that nobody has written, the newest first."""
-    made = clock.iso(0.0)
+    epoch = clock.iso(0.0)
     stamp = {
-        f"{verb}{what}": value
+        f"{verb}{suffix}": value
         for verb in ("created", "lastModified")
-        for what, value in (("At", made), ("By", _SERVICE), ("ByType", "Application"))
+        for suffix, value in (("At", epoch), ("By", _SERVICE), ("ByType", "Application"))
     }
     resources = {}
     for name in OWN:

@@ -20,11 +20,7 @@ _COUNTS = ("successThreshold", "failureThreshold")
 def accept_endpoint(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an online endpoint over `old`.
-
-    Raises:
-        ServiceError: the request is not valid.
-    """
+    """The body to store for a PUT of an online endpoint over `old`."""
     endpoints.check_name(address, old)
     top, properties = arm_body.read_body(body)
     for name in ("scoringUri", "swaggerUri"):
@@ -35,8 +31,8 @@ def accept_endpoint(
     properties["traffic"] = _shares(context, address, properties, "traffic")
     properties["mirrorTraffic"] = _shares(context, address, properties, "mirrorTraffic")
     _check_sums(properties["traffic"], properties["mirrorTraffic"])
-    own = {"azureml.onlineendpointid": address.id(context.scope)}
-    arm_body.merge_properties(context, address, old, properties, own)
+    endpoint_id = {"azureml.onlineendpointid": address.id(context.scope)}
+    arm_body.merge_properties(context, address, old, properties, endpoint_id)
     region = arm_body.region_name(top.get("location") or context.location)
     host = (
         f"https://{address.name}.{old.body['location'] if old else region}.inference.ml.azure.com"
@@ -51,11 +47,7 @@ def accept_endpoint(
 def accept_deployment(
     context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
-    """The body to store for a PUT of an online deployment over `old`.
-
-    Raises:
-        ServiceError: the request is not valid, or names a resource that does not exist (404).
-    """
+    """The body to store for a PUT of an online deployment over `old`."""
     endpoints.check_name(address, old)
     endpoints.check_parent(context, address)
     top, properties = arm_body.read_body(body)

@@ -91,6 +91,12 @@ def find(db: Connection, number: int) -> LongRunningOperation | None:
     return _running(row) if row else None
 
 
+def due(db: Connection, number: int) -> float | None:
+    """The time at which an operation ends; None if there is no such operation."""
+    row = db.execute("SELECT due FROM operations WHERE id = ?", (number,)).fetchone()
+    return row[0] if row else None
+
+
 def pending(db: Connection) -> Iterator[LongRunningOperation]:
     """The operations in progress, ordered by due time."""
     query = _OPERATION + "WHERE status = 'InProgress' ORDER BY due, id"

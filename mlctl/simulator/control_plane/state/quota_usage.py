@@ -30,19 +30,6 @@ def has_claims(db: Connection, resource: int) -> bool:
     return claims.fetchone() is not None
 
 
-def usage_and_limit(
-    db: Connection, subscription: str, region: str, quota: str
-) -> tuple[int, int | None]:
-    """The amount used of a quota, and its limit if one was set."""
-    at = (subscription.casefold(), region, quota)
-    usage, limit = db.execute(
-        "SELECT (SELECT amount FROM quota_usage WHERE (subscription, region, quota) = (?, ?, ?)),"
-        " (SELECT amount FROM quota_limits WHERE (subscription, region, quota) = (?, ?, ?))",
-        at + at,
-    ).fetchone()
-    return usage or 0, limit
-
-
 def usage(db: Connection, subscription: str, region: str) -> dict[str, int]:
     """Quota -> the amount used in a region."""
     rows = db.execute(

@@ -234,20 +234,24 @@ def count_siblings(db: Connection, workspace_id: int, address: Address) -> int:
     return int(row[0])
 
 
-def name_owner(db: Connection, state: WorkspaceState, address: Address, region: str) -> str | None:
-    """Another workspace of the subscription that uses this name in the region, as `group/name`.
+def name_owners(
+    db: Connection, state: WorkspaceState, regions: Mapping[Address, str]
+) -> dict[Address, str]:
+    """Which names other workspaces of the subscription use in their regions, as `group/name`.
 
     The own one is told by its name: another process may make it after `state` was read.
     """
-    own = state.scope
-    row = db.execute(
-        "SELECT s.resource_group || '/' || s.name FROM resources r"
-        " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
-        " AND s.subscription = ? COLLATE NOCASE AND NOT"
-        " (s.resource_group = ? COLLATE NOCASE AND s.name = ? COLLATE NOCASE)",
-        (key(address), region, own.subscription, own.resource_group, own.workspace),
-    ).fetchone()
-    return str(row[0]) if row else None
+    own, addresses = state.scope, [*regions]
+    names = json.dumps([(key(address), region) for address, region in regions.items()])
+    rows = db.execute(
+        "SELECT n.key, s.resource_group || '/' || s.name FROM json_each(?) n"
+        " JOIN resources r ON r.key = json_extract(n.value, '$[0]')"
+        " AND r.region = json_extract(n.value, '$[1]')"
+        " JOIN workspaces s ON s.id = r.workspace WHERE s.subscription = ? COLLATE NOCASE AND NOT"
+        " (s.resource_group = ? COLLATE NOCASE AND s.name = ? COLLATE NOCASE) ORDER BY r.id DESC",
+        (names, own.subscription, own.resource_group, own.workspace),
+    )
+    return {addresses[number]: owner for number, owner in rows}
 
 
 def add_resource(

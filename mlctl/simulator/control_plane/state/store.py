@@ -1,7 +1,8 @@
-"""The SQLite file of a simulated cloud: format, connection, transactions."""
+"""The SQLite file of a simulated cloud: tables, format, connection, transactions."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 import weakref
@@ -13,7 +14,6 @@ from threading import RLock
 from mlctl import files
 from mlctl.catalog.prices import PriceList, listed
 from mlctl.service_errors import Unavailable
-from mlctl.simulator.control_plane.state import tables
 
 START_AGAIN = "move it away to start again, or name another file"
 _FAILED = (sqlite3.Error, UnicodeDecodeError)  # the latter in place of the former, for bad names
@@ -184,8 +184,8 @@ def _prepare(connection: sqlite3.Connection, path: str, patience: float) -> None
     connection.execute(
         "PRAGMA wal_autocheckpoint = 4000"
     )  # pages; each checkpoint waits for the disk
-    if version < tables.VERSION:
-        tables.create(connection)
+    if version < VERSION:
+        create(connection)
         _check_format(connection, path)
 
 
@@ -193,27 +193,24 @@ def _check_format(connection: sqlite3.Connection, path: str) -> int:
     """The version of the file's tables; 0 if it is new.
 
     All three numbers come from one statement, as another process may be creating the tables.
-
-    Raises:
-        LocalStateError: it is of another program, or of another version.
     """
     version, application, count = connection.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
         " FROM pragma_user_version, pragma_application_id"
     ).fetchone()
-    if application != tables.APPLICATION:
+    if application != APPLICATION:
         if version or application or count:
             raise LocalStateError(f"`{path}` is a database of another program: name another file.")
         return 0
-    if version > tables.VERSION:
+    if version > VERSION:
         raise LocalStateError(
             f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
-            f"{tables.VERSION}): upgrade mlctl, or name another file."
+            f"{VERSION}): upgrade mlctl, or name another file."
         )
-    if version < tables.OLDEST:
+    if version < OLDEST:
         raise LocalStateError(
             f"`{path}` was written by an older mlctl (state version {version}, this one knows "
-            f"{tables.VERSION}): {START_AGAIN}."
+            f"{VERSION}): {START_AGAIN}."
         )
     return int(version)
 
@@ -235,3 +232,50 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
             time.sleep(0.01)
         else:
             return
+
+
+OLDEST, VERSION = 6, 11  # the oldest version that can be read, and the one that is written
+APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
+
+TABLES = (
+    "resource_references",
+    "quota_claims",
+    "quota_usage",
+    "quota_limits",
+    "operations",
+    "faults",
+    "commands",
+    "ended_jobs",
+    "jobs",
+    "workloads",
+    "locks",
+    "activity",
+    "leases",
+    "journals",
+    "resources",
+    "workspaces",
+)  # what a reset empties; `world` and `engine` have one row each
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Create the tables, or bring old ones up to date, unless another process has meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    text = Path(__file__).with_name("tables.sql").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^-- version (\d+).*\n", text, flags=re.MULTILINE)
+    for made, script in zip(parts[::2], parts[1::2], strict=True):
+        for statement in _statements(script) if version < int(made) else ():
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one, as `executescript` would end the transaction."""
+    text = ""
+    for line in script.splitlines(keepends=True):
+        text += line
+        if sqlite3.complete_statement(text):
+            yield text
+            text = ""

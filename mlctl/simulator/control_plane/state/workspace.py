@@ -45,11 +45,7 @@ class WorkspaceHandle:
 
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:
-    """The state of the workspace, which is created if it does not exist.
-
-    Raises:
-        ServiceError: the scope has an invalid name.
-    """
+    """The state of the workspace, which is created if it does not exist."""
     state = workspace.state(db)
     if state.id != rows.NO_WORKSPACE:
         return state

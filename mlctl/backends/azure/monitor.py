@@ -1,0 +1,151 @@
+"""What Azure Monitor knows: who wrote a resource, and what the nodes of clusters did.
+
+Activity Logs - List (2015-04-01), and Metrics - List (2018-01-01).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import partial
+
+from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.reads import run_concurrently, workspace_path
+from mlctl.backends.ports.monitor import Activity, MetricInterval, Series
+from mlctl.durations import format_iso, parse_iso
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data, get
+from mlctl.service_errors import Permanent
+
+VERSION = "2015-04-01"
+_KEPT = timedelta(days=89)  # the log reaches 90 days back, and refuses more
+_SELECT = "caller,claims,operationName,status,eventTimestamp,resourceId"
+_FEW = 8  # resources that are asked for one by one; of more the log of their group is read
+_LONGEST = 10_000  # events of a group that are read; what these leave open is asked one by one
+
+
+def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
+    """The writes and deletes of a resource in the last 89 days, newest first."""
+    uri = address.id(scope).replace("'", "''")
+    events = _events(arm, scope, f"resourceUri eq '{uri}'")
+    activities = {activity for event in events for activity in _activities_of(event)}
+    return sorted(activities, key=lambda activity: activity.at, reverse=True)
+
+
+def last_writes(
+    arm: ArmClient, scope: Scope, addresses: Collection[Address]
+) -> dict[Address, Activity]:
+    """The last write or delete of each of these in the last 89 days."""
+    newest: dict[Address, Activity] = {}
+    remaining = set(addresses)
+    if len(remaining) > _FEW:
+        newest, ended = _in_group(arm, scope, remaining)
+        remaining = set() if ended else remaining - newest.keys()
+    queried = [*remaining]
+    answers = (
+        run_concurrently(partial(of_resource, arm, scope, address) for address in queried)
+        if queried
+        else []
+    )
+    return newest | {
+        address: writes[0] for address, writes in zip(queried, answers, strict=True) if writes
+    }
+
+
+def _in_group(
+    arm: ArmClient, scope: Scope, addresses: Collection[Address]
+) -> tuple[dict[Address, Activity], bool]:
+    """What the log of the resource group, newest first, says of some; and whether that is all."""
+    by_id = {address.id(scope).casefold(): address for address in addresses}
+    newest: dict[Address, Activity] = {}
+    group = scope.resource_group.replace("'", "''")
+    for number, event in enumerate(_events(arm, scope, f"resourceGroupName eq '{group}'")):
+        address = by_id.get(str(event.get("resourceId")).casefold())
+        if address is not None:
+            for activity in _activities_of(event):
+                newest.setdefault(address, activity)
+        if len(newest) == len(by_id):
+            return newest, True
+        if number >= _LONGEST:
+            return newest, False
+    return newest, True
+
+
+def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, Data]]:
+    now = datetime.now(UTC)
+    begun, ended = (moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (now - _KEPT, now))
+    path = path_of(
+        *("subscriptions", scope.subscription, "providers", "Microsoft.Insights"),
+        "eventtypes",
+        "management",
+        "values",
+    )
+    query = {
+        "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {condition}",
+        "$select": _SELECT,
+    }
+    return arm.pages(path, VERSION, **query)
+
+
+def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
+    """What an event says; those of reads, of failures and of what was only begun say nothing."""
+    operation = str(get(event, ("operationName", "value"), "")).casefold()
+    status = str(get(event, ("status", "value"), "")).casefold()
+    verb = operation.rpartition("/")[2]
+    if verb in ("write", "delete") and status in ("succeeded", "accepted"):
+        caller = event.get("caller") or get(event, ("claims", "appid"), "")
+        yield Activity(str(event.get("eventTimestamp", "")), verb, str(caller or ""))
+
+
+METRICS_VERSION = "2018-01-01"
+_AGGREGATIONS = "Total,Average,Minimum,Maximum"
+
+
+def of_cluster(
+    arm: ArmClient,
+    scope: Scope,
+    cluster: Address,
+    names: Sequence[str],
+    *,
+    interval: float | None,
+    span: float | None,
+) -> list[Series]:
+    """Metrics of the last `span` seconds; of the last hour where it is None."""
+    path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
+    name = cluster.name.replace("'", "''")
+    query = {
+        "metricnames": ",".join(names),
+        "aggregation": _AGGREGATIONS,
+        "$filter": f"ClusterName eq '{name}'",
+        **({} if interval is None else {"interval": format_iso(interval)}),
+        **({} if span is None else {"timespan": _span(arm, scope, span)}),
+    }
+    data = arm.get(path, METRICS_VERSION, **query)
+    return [_series(metric, str(data.get("interval", "PT1M"))) for metric in data.get("value", [])]
+
+
+def _span(arm: ArmClient, scope: Scope, length: float) -> str:
+    """The time span of the last `length` seconds, by the service's clock."""
+    service_time = arm.date(workspace_path(scope))
+    now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
+    begun = now - timedelta(seconds=length)
+    return "/".join(moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (begun, now))
+
+
+def _series(metric: Mapping[str, Data], interval: str) -> Series:
+    if metric.get("errorCode", "Success") != "Success":
+        text = str(metric.get("errorMessage") or "Azure Monitor has no such metric.")
+        raise Permanent(str(metric["errorCode"]), text)
+    name = str(get(metric, ("name", "localizedValue")) or get(metric, ("name", "value")))
+    points = [
+        point for timeseries in metric.get("timeseries", []) for point in timeseries.get("data", [])
+    ]
+    return Series(name, parse_iso(interval), tuple(_intervals(points)))
+
+
+def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
+    """Missing values count as 0."""
+    for point in points:
+        numbers = (float(point.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
+        yield MetricInterval(str(point["timeStamp"]), *numbers)
