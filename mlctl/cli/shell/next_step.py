@@ -78,7 +78,7 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
             (f"mlctl apply {files}", "create it in a simulated workspace"),
             *last,
         ]
-    return there, [
+    return declared, [
         (plan, "show what would change"),
         (f"mlctl drift {files}", "show changes made elsewhere"),
         *last,
