@@ -164,8 +164,8 @@ def test_broken_rules_are_one_error_that_names_their_package(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("FILES = 3", "names no file of policies"),
-        ("FILES = []", "names no file of policies"),
+        ("FILES = 3", "must name policy files"),
+        ("FILES = []", "must name policy files"),
         ("FILES = ['/nowhere/own.yml']", "names the missing file /nowhere/own.yml"),
     ],
 )
