@@ -95,7 +95,7 @@ NESTED = "{jobs: {a: {command: ls, environment: azureml:e:1}}}"
         ("", "{type: parallel, " + PARALLEL[1:], []),
         ("", NESTED, ["is a pipeline, which needs a separate file"]),
         ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which needs a separate file"]),
-        ("type: parallel", COMMAND, ["is a command, and the step a parallel"]),
+        ("type: parallel", COMMAND, ["is a command, but the step a parallel"]),
     ],
 )
 def test_a_component_in_a_step_gets_the_verdict_of_the_sdk(
