@@ -189,7 +189,7 @@ def _secret(step: PlanStep, secret: Secret, read_document: ReadDocument) -> Data
     document = read_document(secret.file, secret.index)
     if document is None:
         raise PlanFileError(
-            f"the plan needs {place}, and `{secret.file}` is not there any more",
+            f"the plan needs {place}, and `{secret.file}` no longer exists",
             f"put the file back (a plan holds no secrets), or {_AGAIN}",
         )
     if str(document.get("name")).casefold() != step.change.name.casefold():

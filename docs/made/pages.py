@@ -13,8 +13,8 @@ _HEAD = """\
 
 <!-- Generated from the commands themselves; `make docs` writes it. -->
 
-What `mlctl COMMAND --help` prints, a page for each group. Every example is run by a test. Shell
-completion: `mlctl --install-completion`.
+These pages show the output of `mlctl COMMAND --help`, one page per group. Tests run every example.
+To install shell completion, run `mlctl --install-completion`.
 """
 _WIDTH = 80  # what a page of the site shows without scrolling
 _PAGE_EACH = ("Azure ML Commands", "Simulated Cloud Commands")  # sections with a page a group

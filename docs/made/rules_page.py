@@ -12,29 +12,28 @@ _HEAD = """\
 
 <!-- Made of the rules, tests/cases/rules and samples/rehearsal: `pytest --update-cases`. -->
 
-Each finding of `mlctl validate`, `plan`, `apply` and `rehearse` names its rule by a code. Codes are
-permanent: one that is retired is never given to another rule. `mlctl explain CODE` prints what is
-written here.
+Each finding of `mlctl validate`, `plan`, `apply` and `rehearse` has the code of its rule. Codes are
+permanent and never reused. `mlctl explain CODE` prints the text on these pages.
 
-An **error** stops the command before anything is written. A **warning** is shown and passes; with
-`--strict` it is an error.
+An **error** stops the command before anything is written. A **warning** does not;
+with `--strict`, warnings count as errors.
 
 To waive a rule, write its code or name in a comment: at the end of the line that the finding
-points at, alone on the line above it, or at the head of the file for all of it.
+points to, on a separate line above it, or at the top of the file for the whole file.
 
 ```yaml
 size: Standard_DS3_v2  # mlctl:ignore=MLC305
 ```
 
-`--ignore CODE,...` waives rules for one run, and `--select CODE,...` keeps these only; both take
-the beginning of a code too (`MLC3`). What cannot be read (MLC0xx errors) cannot be waived.
+`--ignore CODE,...` waives rules for one run, and `--select CODE,...` checks only these rules. Both
+also accept the beginning of a code (`MLC3`). MLC0xx errors, for unreadable files, cannot be waived.
 """
 _ERRORS_HEAD = """\
-## By the words of Azure's error
+## Find a rule by Azure's error message
 
-`mlctl explain "WORDS"` takes an error's code or a part of its message.
+`mlctl explain "TEXT"` accepts an error code or part of a message.
 
-| Azure says | rule | |
+| error message | rule | name |
 |---|---|---|"""
 _FAMILIES = (  # the page, the beginnings of the codes that it has, its title
     ("text", ("MLC0",), "Text"),

@@ -26,18 +26,18 @@ _ROOM = 60_000  # bytes of a plan's changes
 def studio(
     session: Session,
     paths: list[str] | None = argument(
-        "YAML files or folders whose plan is shown; this folder unless given.",
+        "YAML files or folders to plan; this folder by default.",
         default=None,
         metavar="PATH",
     ),
-    port: int = flag("The port; 0 takes a free one.", default=0, min=0, max=65535),
-    no_browser: bool = flag("Print the address, and open no browser.", default=False),
+    port: int = flag("The port; 0 picks a free one.", default=0, min=0, max=65535),
+    no_browser: bool = flag("Print the address without opening a browser.", default=False),
 ) -> Exit:
     """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files.
 
-    Of the simulated one also its time, which can be played and stepped, faults and weather; a
-    workspace on Azure is only read. It is served on this machine alone, to whoever has the address
-    that is printed, until Ctrl-C.
+    For a simulated workspace you can also advance or play time, and set faults and weather; a
+    workspace on Azure is read-only. The server listens on this machine only, and requires the token
+    in the address that it prints. Stop it with Ctrl-C.
     """
     _require_extra()
     from mlctl.emulator.http import host_check, server

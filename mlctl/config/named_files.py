@@ -109,8 +109,8 @@ class NamedFiles:
                     SECOND_DOCUMENT,
                     "another file names this one, which has more than one document",
                     second.label(),
-                    "remove what follows `---`, or move it to its own file",
-                    (documents[0].label((), "only this one is used"),),
+                    "remove what follows `---`, or move it to a separate file",
+                    (documents[0].label((), "the one that is meant"),),
                 )
             )
         return documents[0] if documents else None

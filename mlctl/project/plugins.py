@@ -112,7 +112,7 @@ def _list_files(plugin: Plugin) -> list[Path]:
     paths = [Path(item) for item in listed]
     for path in paths:
         if not path.is_file():
-            raise plugin.broken(f"names the file {path}, which does not exist")
+            raise plugin.broken(f"names the missing file {path}")
     return paths
 
 

@@ -53,7 +53,7 @@ class Rewrite:
             OSError: it cannot be written, or has changed.
         """
         if files.leads_out(self.path, named):
-            why = "a link leads out of the folder: name the file that it leads to"
+            why = "a link points outside the folder: name its target file"
             raise OSError(errno.EXDEV, why, str(self.path))
         raw = files.read(self.path, MAX_BYTES)
         current = decode(self.source.name, raw, Report())

@@ -113,7 +113,7 @@ class Gaps:
         blanks = _BLANKS.match(self.text, self.at)
         match = _PROPERTIES.match(self.text, start)
         if match is None or blanks is None or blanks.end() != start:
-            raise self.odd("an anchor or a tag is on a line of its own")
+            raise self.odd("an anchor or a tag is on a separate line")
         self.at = match.end()
         return " ".join(match[0].split())
 

@@ -140,12 +140,12 @@ def _no_value(error: _ParserError) -> SourceError:
 
 def _list_on_line(error: _ParserError) -> SourceError:
     words = "a list cannot begin on the line of its key"
-    return _at(error.end, 1, words, "begin the list on its own line")
+    return _at(error.end, 1, words, "begin the list on a separate line")
 
 
 def _no_start(error: _ParserError) -> SourceError:
-    words = "a new document must begin with `---`"
-    return _at(error.end, 1, words, "put `---` on the line above it")
+    words = "a new document has to begin with `---`"
+    return _at(error.end, 1, words, "put `---` on a separate line above it")
 
 
 def _tag_handle(error: _ParserError) -> SourceError:

@@ -78,7 +78,7 @@ def with_new_names(
     named = files.places([*paths, *context.project.overlay_folders])
     outside = next((path for path in texts if files.leads_out(path, named)), None)
     if outside is not None:
-        message = f"{outside} cannot be written: a link leads out of the folder"
+        message = f"{outside} cannot be written: a link points outside the folder"
         hint = "name the target file, or replace in place"
         raise CannotRename(Diagnostic(NO_SUCCESSOR, message, None, hint))
     for note in _note_untouched(context, paths, renames, texts) if texts else ():

@@ -35,7 +35,7 @@ def test_an_instance_file_that_a_repository_brought_is_not_believed(
     file.chmod(0o644)  # as git writes files
     ended = mlctl("emulator", "env")
     assert (ended.code, ended.out) == (1, "")
-    assert "is not believed: others can read it" in ended.err
+    assert "cannot be trusted: others can read it" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_files_that_were_not_passed_keep_what_they_declare(mlctl: Run, shrunk: P
         ("project: s\n", ["--prune", "--no-tags"], "without tags"),
         ("project: s\ntags: false\n", ["--prune"], "without tags"),
         ("project: s\n", ["--prune", "--target", "compute/cpu"], "prune with all"),
-        ("project: s\n", ["--prune-limit", "3"], "of use with --prune only"),
+        ("project: s\n", ["--prune-limit", "3"], "--prune-limit needs --prune"),
     ],
 )
 def test_prune_is_refused_where_there_is_nothing_to_go_by(

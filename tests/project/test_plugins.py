@@ -166,7 +166,7 @@ def test_broken_rules_are_one_error_that_names_their_package(
     [
         ("FILES = 3", "must name policy files"),
         ("FILES = []", "must name policy files"),
-        ("FILES = ['/nowhere/own.yml']", "names the file /nowhere/own.yml, which does not exist"),
+        ("FILES = ['/nowhere/own.yml']", "names the missing file /nowhere/own.yml"),
     ],
 )
 def test_policies_that_are_not_there_are_one_error_too(

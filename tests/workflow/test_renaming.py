@@ -762,4 +762,4 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(
     before = file.read_text()
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert (done.code, file.read_text()) == (1, before)
-    assert "infra/cpu.yml cannot be written: a link leads out of the folder" in done.err
+    assert "infra/cpu.yml cannot be written: a link points outside the folder" in done.err

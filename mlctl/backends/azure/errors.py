@@ -211,7 +211,7 @@ def _from_connection(error: AzureError) -> ServiceError:
     """Decode a lost connection, an untrusted certificate, or a refusal of the SDK itself."""
     inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
-        message = "this machine does not trust the signer of the server's certificate"
+        message = "the server's certificate is not trusted by this machine"
         return Permanent("UntrustedCertificate", message, status=495, details=(inner,))
     if not isinstance(error, CONNECTION_ERRORS):
         return Permanent(type(error).__name__, inner)

@@ -215,7 +215,7 @@ _UNLOCK = (
     "a lock on the group or above keeps clusters from growing and shrinking (resizing 0 -> 0) and"
     " from being deleted: remove it (az lock delete --ids ...), and lock single resources instead"
 )
-_NO_HUB = "name a project or a workspace of its own: those of kind Default take all"
+_NO_HUB = "name a project or a separate workspace: those of kind Default accept everything"
 _STUCK = (
     "resource locks are the usual cause, also on the group of the virtual network: see `locks`;"
     " then az lock list -g GROUP"

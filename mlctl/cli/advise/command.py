@@ -44,7 +44,7 @@ class SearchArgs(BeginArgs):
     """What is tried, and in what weather."""
 
     weather: str = flag(
-        "What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
+        "The preemption pattern: stress, band:5-10, or a FILE with weather or a trace.",
         default=WEATHER,
         metavar="NAME",
     )
@@ -54,27 +54,40 @@ class SearchArgs(BeginArgs):
         metavar="FIELD=VALUES",
     )
     regions: str | None = flag(
-        "Regions to try: eastus,westus3, or all-known, those of the price list.", metavar="NAMES"
+        "Regions to try: eastus,westus3, or all-known for all in the price list.", metavar="NAMES"
     )
     sizes: str | None = flag(
-        "VM sizes to try: their names, or alike, those of the same cores and memory.",
+        "VM sizes to try: names, or alike for sizes with the same cores and memory.",
         metavar="NAMES",
     )
-    runs: int = flag("Histories of the best ones.", default=1000, min=10, max=100_000, metavar="N")
-    seed: int = flag("Where all chance is from.", default=0, metavar="N")
+    runs: int = flag(
+        "Number of simulated runs of the best configurations.",
+        default=1000,
+        min=10,
+        max=100_000,
+        metavar="N",
+    )
+    seed: int = flag("The random seed.", default=0, metavar="N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WishArgs:
     """What a recommended configuration must satisfy."""
 
-    deadline: str | None = flag("Late in one case of 20 at most.", metavar="DURATION")
-    max_cost: float | None = flag("What it may cost until it is done.", min=0, metavar="USD")
+    deadline: str | None = flag(
+        "The deadline; at most 1 run in 20 may miss it.", metavar="DURATION"
+    )
+    max_cost: float | None = flag(
+        "The most that the job may cost until it is done.", min=0, metavar="USD"
+    )
     max_cancel: float | None = flag(
-        "How likely the first run may fail so.", min=0, max=1, metavar="P"
+        "The highest accepted probability that the first run is cancelled.",
+        min=0,
+        max=1,
+        metavar="P",
     )
     jobs_per_month: float = flag(
-        "How often such a job runs: the nodes of min_instances are paid in between.",
+        "How often the job runs; min_instances nodes are also paid for between runs.",
         default=30,
         min=0.01,
         metavar="N",
@@ -93,15 +106,16 @@ def advise(
     search: SearchArgs,
     wishes: WishArgs,
     patch: bool = flag(
-        "Write the recommended values into the files, and show the plan of them.", default=False
+        "Write the recommended values to the files, and show the plan.", default=False
     ),
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
-    """Find the settings that finish a batch job most cheaply, and say what to change.
+    """Find the cheapest settings for a batch job, and show what to change.
 
-    Ranked is what it costs until the job is done, with the runs that follow a cancelled one. All
-    configurations have the same luck, so that differences are known better than the numbers.
+    Ranks configurations by the cost until the job is done, including the runs that follow a
+    cancelled one. All configurations are simulated with the same random events, so differences
+    between them are more precise than the numbers themselves.
     """
     from mlctl.render.forecast import advice as render
 

@@ -10,9 +10,9 @@ from mlctl.service_errors import Permanent
 
 
 def lsp(session: Session) -> Exit:
-    """Serve editors: findings as you type, completion of fields, values and names, help, fixes.
+    """Run a language server for editors: diagnostics, completion, hover help and fixes.
 
-    It speaks the Language Server Protocol on standard input and output; an editor starts it.
+    It speaks the Language Server Protocol on standard input and output; the editor starts it.
     """
     try:
         from mlctl.cli.assist.server import server
@@ -26,9 +26,10 @@ def lsp(session: Session) -> Exit:
 
 
 def mcp(session: Session) -> Exit:
-    """Serve agents: validate, plan, explain, simulate and drift as tools that only read.
+    """Run an MCP server for agents: validate, plan, explain, simulate and drift, read-only.
 
-    It speaks the Model Context Protocol on standard input and output; an agent's program starts it.
+    It speaks the Model Context Protocol on standard input and output; the agent's program starts
+    it.
     """
     try:
         from mlctl.cli.assist.tools import server

@@ -95,7 +95,7 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         read.show,
         NameArgs,
         (*flags.identity(kind), *flags.registry(kind)),
-        f"Show {_a(kind)}. Exits with 3 when there is none.",
+        f"Show {_a(kind)}. Exits with 3 if it does not exist.",
     )
     yield KindCommand(
         "list",
@@ -109,8 +109,8 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
     if kind.takes_time:
         yield _wait(kind)
     if kind.versioned:
-        yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
-        yield _archive(kind, "restore", "They are in lists again.")
+        yield _archive(kind, "archive", "Archived versions stay usable but are hidden in lists.")
+        yield _archive(kind, "restore", "Restored versions appear in lists again.")
     if kind.content.job:
         parameters = (*flags.identity(kind, label=False), flags.NO_WAIT, *flags.POLICY)
         text = f"Let {_a(kind)} start jobs again."
@@ -122,7 +122,7 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         share = registries.share
         yield KindCommand("share", share, ShareArgs, tuple(flags.sharing(kind)), text)
     if kind.name in _DOWNLOADED:
-        text = "Download the files of a version of a model.\n\nThey come to `NAME` in the folder."
+        text = "Download the files of a model version.\n\nThey are written to `NAME` in the folder."
         download = registries.download
         yield KindCommand("download", download, DownloadArgs, tuple(flags.downloading(kind)), text)
     if kind.quota.has_nodes:
@@ -147,9 +147,9 @@ def _create(kind: Kind) -> KindCommand[Any]:
         _write("create"),
         WriteArgs,
         tuple(parameters),
-        f"Create {_a(kind)} from a YAML file, from flags, or from both, flags over the file.\n\n"
-        f"Where the {kind.title} exists, it is brought to what is said here. What changes is shown"
-        " first; what cannot be changed in place is refused unless --replace is given.",
+        f"Create {_a(kind)} from a YAML file, from flags, or from both; flags take precedence.\n\n"
+        f"If the {kind.title} exists, it is updated, after the changes are shown. Changes that"
+        " cannot be made in place are refused unless --replace is given.",
         kind.az.create_flags,
     )
 
@@ -165,13 +165,13 @@ def _update(kind: Kind) -> KindCommand[Any]:
         IGNORE,
         *flags.writing(),
     ]
-    over_file = " A file is laid over the live one." if by_file else ""
+    over_file = " A file is merged into the live resource." if by_file else ""
     return KindCommand(
         "update",
         _write("update"),
         WriteArgs,
         tuple(parameters),
-        f"Change {_a(kind)} that exists. What is not said stays as it is.{over_file}",
+        f"Update an existing {kind.title}. Fields that are not given stay the same.{over_file}",
         kind.az.update_flags,
     )
 
@@ -208,9 +208,7 @@ def _delete(kind: Kind) -> KindCommand[Any]:
 
 
 def _wait(kind: Kind) -> KindCommand[Any]:
-    text = (
-        f"Wait until {_a(kind)} is made, changed or gone, after --no-wait or somebody else's write."
-    )
+    text = f"Wait until {_a(kind)} is created, updated or deleted, for example after --no-wait."
     return KindCommand("wait", wait.wait, WaitArgs, (*flags.identity(kind), *wait.FLAGS), text)
 
 
@@ -221,7 +219,7 @@ def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
 
 
 def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
-    place = option("location", "The region; the workspace's unless given.", "-l", metavar="REGION")
+    place = option("location", "The region; by default the workspace's.", "-l", metavar="REGION")
     types = option("type_", "Type of compute: AmlCompute or ComputeInstance.", "--type", "-t")
     yield KindCommand(
         "list-sizes",

@@ -27,10 +27,10 @@ class PolicyArgs:
     """Flags of az that are accepted and ignored."""
 
     acquire_policy_token: bool = flag(
-        "Taken for az's sake; it means nothing here.", default=False, panel=_POLICY
+        "Accepted for compatibility with az; has no effect.", default=False, panel=_POLICY
     )
     change_reference: str | None = flag(
-        "Taken for az's sake; it means nothing here.", panel=_POLICY
+        "Accepted for compatibility with az; has no effect.", panel=_POLICY
     )
 
 
@@ -38,7 +38,7 @@ POLICY = tuple(parameters(PolicyArgs))
 NO_WAIT = switch("no_wait", "Do not wait until it is done: return once it is accepted.")
 DRY_RUN = switch("dry_run", "Print what would change, and write nothing.")
 REPLACE = switch("replace", "Delete and create again where a change cannot be made in place.")
-IF_NOT_EXISTS = switch("if_not_exists", "Leave what is there as it is, and print it.")
+IF_NOT_EXISTS = switch("if_not_exists", "Do not change an existing resource; print it.")
 YES = switch("yes", "Do not prompt for confirmation.", "-y")
 
 
@@ -53,7 +53,7 @@ GENERIC = (
     option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR, panel=_UPDATE),
     option(
         "add",
-        "Add to a list: the path of the list, then a value or the pairs of an object.",
+        "Add to a list: the path of the list, then a value or key=value pairs of an object.",
         metavar="LIST VALUE|KEY=VALUE ...",
         panel=_UPDATE,
     ),
@@ -80,9 +80,9 @@ def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
     if kind.parent:
         yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
     if kind.versioned:
-        yield option("version", "Version; the newest one unless given.", "-v")
+        yield option("version", "Version; the newest by default.", "-v")
     if kind.versioned and label:
-        yield option("label", "Label, in place of a version: latest.", "-l")
+        yield option("label", "Label instead of a version: latest.", "-l")
 
 
 def registry(kind: Kind) -> Iterator[inspect.Parameter]:
@@ -97,8 +97,8 @@ def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
     yield option("name", f"Name of the {kind.title}.", "-n", default=...)
     yield option("version", "Version.", "-v", default=...)
     yield option("registry_name", "The registry to copy it to.", metavar="NAME", default=...)
-    yield option("share_with_name", "Name there; the same unless given.")
-    yield option("share_with_version", "Version there; the same unless given.")
+    yield option("share_with_name", "Name in the registry; the same by default.")
+    yield option("share_with_version", "Version in the registry; the same by default.")
     yield from POLICY
 
 
@@ -106,20 +106,27 @@ def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
     """Return the flags of `download`."""
     yield option("name", f"Name of the {kind.title}.", "-n", default=...)
     yield option("version", "Version.", "-v", default=...)
-    yield option("download_path", "Where to.", "-p", metavar="FOLDER", default=Path(), type_=Path)
+    yield option(
+        "download_path",
+        "The folder to download to.",
+        "-p",
+        metavar="FOLDER",
+        default=Path(),
+        type_=Path,
+    )
     yield from registry(kind)
     yield from POLICY
 
 
 def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
-    """Return the flags that name a resource if a file does not."""
-    yield option("name", f"Name of the {kind.title}; over what the file says.", "-n")
+    """The flags that name a resource where a file may do so."""
+    yield option("name", f"Name of the {kind.title}; overrides the file.", "-n")
     if kind.parent:
         yield option(
-            "endpoint_name", f"Name of the {ALL[kind.parent].title}; over what the file says.", "-e"
+            "endpoint_name", f"Name of the {ALL[kind.parent].title}; overrides the file.", "-e"
         )
     if kind.versioned:
-        yield option("version", "Version; the next one unless given.", "-v")
+        yield option("version", "Version; the next one by default.", "-v")
 
 
 def listing(kind: Kind) -> Iterator[inspect.Parameter]:
@@ -136,7 +143,7 @@ def listing(kind: Kind) -> Iterator[inspect.Parameter]:
     for narrowing in kind.az.list_flags:
         yield option(narrowing.parameter, narrowing.help, *narrowing.names)
     if kind.az.limits_lists:
-        yield option("max_results", "List no more than N.", "-r", type_=int | None, metavar="N")
+        yield option("max_results", "List at most N.", "-r", type_=int | None, metavar="N")
 
 
 def file(*, required: bool) -> inspect.Parameter:

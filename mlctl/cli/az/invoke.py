@@ -43,7 +43,9 @@ def invoke(
     name: EndpointName,
     *,
     deployment_name: str | None = flag(
-        "Name of the deployment; the endpoint's default one unless given.", "-d", metavar="NAME"
+        "Name of the deployment; the endpoint's default deployment if omitted.",
+        "-d",
+        metavar="NAME",
     ),
     job: BatchJobArgs,
     _policy: PolicyArgs,
@@ -52,11 +54,11 @@ def invoke(
     running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Invoke a batch endpoint: submit a job that scores the files of an input.
+    """Invoke a batch endpoint: submit a job that scores the input files.
 
-    Prints the job; `mlctl job stream` shows how it goes. On the simulated cloud the files of a
-    local folder are counted, and what they take is said by flags or by a workload. With --run-code
-    they are scored by the deployment's own code, and take what it took.
+    Prints the job; follow it with `mlctl job stream`. The simulated cloud counts the files of a
+    local folder and takes their duration from flags or a workload. With --run-code, the
+    deployment's own code scores them, and the job takes as long as that.
     """
     workload_ = workload_flags.workload_of(work)
     data = document(job, session.loader(Report()).variables)
@@ -176,25 +178,27 @@ class BatchJobArgs:
     """What the flags of `invoke` say of the batch job."""
 
     input: str | None = flag("What to score: a local folder or file, or a URI.", metavar="URI")
-    input_type: InputType | None = flag("What --input is; a folder, unless it is a local file.")
+    input_type: InputType | None = flag(
+        "The type of --input; a folder by default, or a file if it is a local file."
+    )
     inputs: list[TypedFlag] | None = flag(
         "Named inputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
     )
     outputs: list[TypedFlag] | None = flag(
         "Named outputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
     )
-    output_path: str | None = flag("Where the predictions go.", metavar="URI")
+    output_path: str | None = flag("Where to write the predictions.", metavar="URI")
     mini_batch_size: int | None = flag(
-        "Files in a mini-batch; the deployment's number unless given.", "-m", metavar="N"
+        "Files in a mini-batch; the deployment's value by default.", "-m", metavar="N"
     )
     instance_count: int | None = flag(
-        "Nodes to work on it; the deployment's number unless given.", "-c", metavar="N"
+        "Number of nodes; the deployment's value by default.", "-c", metavar="N"
     )
-    job_name: str | None = flag("Name of the job; made up unless given.", metavar="NAME")
+    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME")
     experiment_name: str | None = flag("Experiment of the job.", metavar="NAME")
     tags: list[TypedFlag] | None = flag("Tags of the job.", metavar="KEY=VALUE ...")
     file: Path | None = flag(
-        "YAML file that says the inputs, outputs and settings of the job.", "-f", metavar="FILE"
+        "YAML file with the inputs, outputs and settings of the job.", "-f", metavar="FILE"
     )
     set_: SetFlag = None
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[str],
     argument(
-        "The YAML of a command, pipeline or sweep job, or of a component; then that of components,"
-        " data and models which it names by `azureml:`, or a folder of them.",
+        "The YAML of a command, pipeline or sweep job, or of a component; then the files or "
+        "folders of components, data and models that it refers to with `azureml:`.",
         metavar="FILE...",
     ),
 ]
@@ -49,40 +49,47 @@ class JobRunArgs:
     """What is run, with which inputs, where."""
 
     input: list[str] | None = flag(
-        "A value or path of an input, over the file's; of a step: STEP.NAME=... (repeatable).",
+        "A value or path that overrides an input in the file; for a step: STEP.NAME=... "
+        "(repeatable).",
         metavar="NAME=VALUE",
     )
-    sample: int | None = flag("So many files of each input folder, for a first try.", min=1)
-    only: str | None = flag("This step alone, on what the others left.", metavar="STEP")
+    sample: int | None = flag(
+        "Use only this many files of each input folder, for a first try.", min=1
+    )
+    only: str | None = flag("Run only this step, on the outputs of earlier runs.", metavar="STEP")
     kills: int | None = flag(
-        "Then rehearse the job of one command: take its node away so often.", min=1, metavar="N"
+        "Then rehearse a command job: kill its node this many times.", min=1, metavar="N"
     )
     python: str | None = flag(
-        "The Python that runs it; that of mlctl unless given.", metavar="PROGRAM"
+        "The Python to run it with; mlctl's own by default.", metavar="PROGRAM"
     )
     environments: EnvironmentsBy = flag(
-        "What runs a step: that Python, a virtual environment (kept) of what its environment says"
-        " in the files, or a container of its image by docker.",
+        "How to run a step: with that Python, in a virtual environment (kept) built from its "
+        "environment in the files, or in a container of its image.",
         default=EnvironmentsBy.PYTHON,
     )
-    parallelism: int | None = flag("Steps or trials at once; the cores unless given.", min=1)
-    keep: Path | None = flag(
-        "Where it runs; .mlctl/runs/NAME unless given. What is there is reused.", metavar="DIR"
+    parallelism: int | None = flag(
+        "Steps or trials to run in parallel; the number of cores by default.", min=1
     )
-    fresh: bool = flag("Run every step, also those that completed before.", default=False)
-    max_output: int = flag("Bytes that a step may write; 0: any.", default=0, min=0)
-    stream: bool = flag("Show what the steps print, as they do.", "-s", default=False)
-    json_: bool = flag("Write what came of it as JSON.", "--json", default=False)
+    keep: Path | None = flag(
+        "The working folder; .mlctl/runs/NAME by default. Existing results in it are reused.",
+        metavar="DIR",
+    )
+    fresh: bool = flag("Run every step, including those that completed before.", default=False)
+    max_output: int = flag(
+        "The most bytes that a step may write; 0 for no limit.", default=0, min=0
+    )
+    stream: bool = flag("Show the output of the steps as they run.", "-s", default=False)
+    json_: bool = flag("Write the result as JSON.", "--json", default=False)
 
 
 def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = None) -> Exit:
-    """Run the user's own code of a job here: commands, pipelines, sweeps, parallel steps.
+    """Run the code of a job on this machine: commands, pipelines, sweeps, parallel steps.
 
-    Inputs are files here, outputs are folders here; nothing of Azure is asked. One Python runs
-    every step, unless --environments asks for their own. A step of a pipeline whose command, code
-    and inputs are as they were is not run again. The code runs with your rights: run what you would
-    run by hand.
-    Exits with 1 where a step fails.
+    Inputs are local files and outputs local folders; Azure is not used. One Python runs every step,
+    unless --environments builds each step's own. Pipeline steps whose command, code and inputs have
+    not changed are not run again. The code runs with your permissions, so run only code that you
+    trust. Exits with 1 if a step fails.
     """
     from mlctl.running.executor import JobRun
     from mlctl.running.model import RunError

@@ -16,20 +16,19 @@ from mlctl.service_errors import Permanent
 
 Left = Annotated[
     str,
-    argument("A job, or the files that it has left, downloaded.", metavar="JOB|FOLDER"),
+    argument("A job, or a folder with its downloaded outputs.", metavar="JOB|FOLDER"),
 ]
-Input = Annotated[Path, flag("The inputs that the job was given.", "--input", metavar="DIR|FILE")]
+Input = Annotated[Path, flag("The inputs of the job.", "--input", metavar="DIR|FILE")]
 Key = Annotated[
     int | None,
-    flag("The cell of a row that names the input, from 1.", "--key", metavar="N", min=1),
+    flag("The column that names the input, counted from 1.", "--key", metavar="N", min=1),
 ]
 
 
 def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:  # noqa: A002
-    """Check that a batch job has scored each input, and none of them twice.
+    """Check that a batch job scored each input exactly once.
 
-    Rows belong to inputs by the file's name. Exits with 1 where an input has no row, or a row is
-    there twice.
+    Rows are matched to inputs by file name. Exits with 1 if an input has no row or several.
     """
     from mlctl.rehearsal.inputs import Inputs, RehearsalError
     from mlctl.rehearsal.scoring.verify import verify as check
@@ -57,7 +56,7 @@ def _print(session: Session, report: Report, count: int) -> None:
 
     text = diagnostics.report(report, color=session.color(sys.stdout), width=session.width)
     inputs = "The one input" if count == 1 else f"Every one of {count} inputs"
-    session.out(text or f"{inputs} has its rows, and no row occurs twice.")
+    session.out(text or f"{inputs} has its rows, and no row is repeated.")
 
 
 def _download(session: Session, name: str, folder: Path) -> int | None:
@@ -65,7 +64,7 @@ def _download(session: Session, name: str, folder: Path) -> int | None:
     with opened(session) as jobs:
         job = jobs.show(name)
         if not job.ended:
-            why = f"the job `{name}` is {job.status}: its outputs exist only after it has ended"
+            why = f"the job `{name}` is {job.status}: its outputs exist when it has ended"
             raise Permanent("NothingToVerify", why)
         write_outputs(jobs, name, folder)
     size = pointer.get(job.body, ("properties", "run", "work", "mini_batch_size"))

@@ -32,16 +32,19 @@ from mlctl.service_errors import NotFound, Permanent
 Name = Annotated[str, flag("Name of the job.", "--name", "-n", metavar="NAME")]
 Output = Annotated[
     OutputFormat | None,
-    flag("Output format; json unless configured.", "--output", "-o", panel="Global Arguments"),
+    flag(
+        "Output format; json unless another is configured.",
+        "--output",
+        "-o",
+        panel="Global Arguments",
+    ),
 ]
 Limit = Annotated[
     str,
-    flag(
-        "Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.", "--limit", metavar="DURATION"
-    ),
+    flag("The longest (virtual) time to wait: 90s, 15m, 6h, 30d.", "--limit", metavar="DURATION"),
 ]
 Web = Annotated[
-    bool, flag("Print the address of the job's page; on a terminal, open it.", "--web", "-e")
+    bool, flag("Print the address of the job's page and, in a terminal, open it.", "--web", "-e")
 ]
 EVER = "365d"
 _MOST_DIGITS = 6  # of seconds
@@ -66,9 +69,9 @@ def jobs_of(backend: Backend) -> Jobs:
 def show(
     session: Session, name: Name, web: Web = False, output: Output = None, query: Query = None
 ) -> Exit:
-    """Show a job: what was asked for, how it stands, and what it has used.
+    """Show a job: its settings, status and resource usage.
 
-    Exits with 3 when there is none.
+    Exits with 3 if it does not exist.
     """
     with opened(session) as jobs:
         let_time_pass(session, jobs, name)
@@ -81,8 +84,8 @@ def show(
 
 def list_(
     session: Session,
-    max_results: int = flag("List no more than N.", "-r", default=50, min=1, metavar="N"),
-    all_results: bool = flag("List all of them.", default=False),
+    max_results: int = flag("List at most N jobs.", "-r", default=50, min=1, metavar="N"),
+    all_results: bool = flag("List all jobs.", default=False),
     parent: str | None = flag(
         "List the steps of a pipeline or the trials of a sweep.",
         "--parent-job-name",
@@ -90,11 +93,11 @@ def list_(
         metavar="NAME",
     ),
     archived_only: bool = flag("List archived jobs only.", default=False),
-    include_archived: bool = flag("List archived jobs, too.", default=False),
+    include_archived: bool = flag("Also list archived jobs.", default=False),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """List the jobs of the workspace, the newest first, or those that one job is made of."""
+    """List the jobs of the workspace, newest first, or the child jobs of a job."""
     view = JobListView.ALL if include_archived else JobListView.ACTIVE
     if archived_only:
         view = JobListView.ARCHIVED
@@ -114,9 +117,9 @@ def wait(
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Wait until a job has ended, and show it. Exits with 1 unless it was completed.
+    """Wait until a job has ended, and show it. Exits with 1 unless it completed.
 
-    On the simulated cloud the clock advances; nothing sleeps.
+    On the simulated cloud this advances the clock without waiting.
     """
     length = duration(limit)
     with opened(session) as jobs:
@@ -128,13 +131,17 @@ def wait(
 def download(
     session: Session,
     name: Name,
-    every: bool = flag("All: named outputs, files and logs.", "--all", default=False),
-    output_name: str | None = flag("A named output: score, for one.", metavar="NAME"),
-    download_path: Path = flag("Where to.", "-p", default=Path(), metavar="FOLDER"),
+    every: bool = flag(
+        "Download everything: named outputs, files and logs.", "--all", default=False
+    ),
+    output_name: str | None = flag("The output to download, such as score.", metavar="NAME"),
+    download_path: Path = flag(
+        "The folder to download to.", "-p", default=Path(), metavar="FOLDER"
+    ),
 ) -> Exit:
-    """Download what a job leaves behind: its files and logs, unless told otherwise.
+    """Download the outputs of a job: by default its files and logs.
 
-    They come to `artifacts` and `named-outputs/NAME` in the folder.
+    They are written to `artifacts` and `named-outputs/NAME` in the folder.
     """
     folder = files.expanded(download_path)
     with opened(session) as jobs:
@@ -157,10 +164,10 @@ def metrics(
     output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
-    """Show what a training job has logged: with --run-code its metrics, else its steps.
+    """Show the logged metrics of a training job: with --run-code its own, otherwise its steps.
 
-    A job that was preempted is started again, and appends: steps repeat, and the first one after a
-    restart jumps back. Times are seconds since the job was submitted, as in its events.
+    A preempted job restarts and appends to its metrics, so steps repeat after a restart. Times are
+    in seconds since the job was submitted, as in its events.
     """
     from mlctl.render.cloud.jobs import clock
     from mlctl.render.page import charts
@@ -191,21 +198,21 @@ def _log_row(point: MetricPoint) -> dict[str, Data]:
 
 
 def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
-    """Cancel a job. One that has ended cannot be cancelled."""
+    """Cancel a job. A job that has ended cannot be cancelled."""
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
     return Exit.OK
 
 
 def archive(session: Session, name: Name) -> Exit:
-    """Archive a job: lists have it no more, unless they are asked to."""
+    """Archive a job. Lists leave it out unless asked for archived jobs."""
     with opened(session) as jobs:
         jobs.set_archived(name, archived=True)
     return Exit.OK
 
 
 def restore(session: Session, name: Name) -> Exit:
-    """Restore a job that was archived."""
+    """Restore an archived job."""
     with opened(session) as jobs:
         jobs.set_archived(name, archived=False)
     return Exit.OK

@@ -17,19 +17,21 @@ def metrics(
     cluster: str | None = argument("Name of the cluster.", default=None, metavar="CLUSTER"),
     name: str | None = flag("Name of the cluster, as a flag.", "-n", metavar="NAME"),
     metric: list[TypedFlag] | None = flag(
-        "Active, Idle, Leaving, Preempted, Unusable or Total, each of Nodes or Cores;"
-        " several with commas between. Preempted Nodes and Preempted Cores unless given.",
+        "Active, Idle, Leaving, Preempted, Unusable or Total, followed by Nodes or Cores; "
+        "comma-separated. Preempted Nodes and Preempted Cores by default.",
         metavar="NAME ...",
     ),
     interval: str | None = flag("Length of an interval: 1m, 5m, PT1H.", metavar="DURATION"),
-    span: str | None = flag("How far back; to the first node unless given.", metavar="DURATION"),
+    span: str | None = flag(
+        "How far to look back; to the first node by default.", metavar="DURATION"
+    ),
     output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
-    """Show what the nodes of a cluster did, as Azure Monitor counts it.
+    """Show node metrics of a cluster, as in Azure Monitor.
 
-    Tables and charts say how many nodes were lost in each interval, and the average of the others.
-    JSON has totals, too: what Azure Monitor measures every minute, summed up.
+    Tables and charts show the number of preempted nodes in each interval and the average of the
+    other metrics. JSON also has totals: the sums of Azure Monitor's values per minute.
     """
     compute = cluster or name
     if compute is None or (cluster and name):

@@ -15,7 +15,9 @@ from mlctl.service_errors import Permanent
 from mlctl.workflow.settling import wait_until_settled
 
 _Name = Annotated[str, flag("Name of the compute instance.", "--name", "-n", metavar="NAME")]
-_NoWait = Annotated[bool, flag("Return once it is accepted.", "--no-wait", default=False)]
+_NoWait = Annotated[
+    bool, flag("Do not wait for the operation to finish.", "--no-wait", default=False)
+]
 
 
 def start(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> Exit:
@@ -24,7 +26,7 @@ def start(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: P
 
 
 def stop(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> Exit:
-    """Stop a compute instance: its disk stays."""
+    """Stop a compute instance; its disk is kept."""
     return _run(session, name, "stop", wait=not no_wait)
 
 

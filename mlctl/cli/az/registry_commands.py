@@ -22,14 +22,15 @@ _COLUMNS: Columns = {"Name": ("name",), "Location": ("location",)}
 def create(
     session: Session,
     file: str | None = flag("The YAML file of the registry.", "-f", metavar="FILE"),
-    name: str | None = flag("The registry; over what the file says.", "-n", metavar="NAME"),
-    location: str | None = flag("Its region; over what the file says.", "-l", metavar="REGION"),
+    name: str | None = flag("The name of the registry; overrides the file.", "-n", metavar="NAME"),
+    location: str | None = flag("The region; overrides the file.", "-l", metavar="REGION"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Make a registry, or change one to what the file says, and print it.
+    """Create a registry, or update it from the file, and print it.
 
-    Azure makes storage and a container registry with it; the simulated cloud makes it at once.
+    Azure also creates storage and a container registry; the simulated cloud creates the registry at
+    once.
     """
     data = read_document(session, file, "registry") if file else {}
     named, region = name or data.get("name"), location or data.get("location")
@@ -114,7 +115,7 @@ def show(
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Print a registry. Exits with 3 when there is none."""
+    """Print a registry. Exits with 3 if it does not exist."""
     if not name:
         raise UsageError("the following arguments are required: --name/-n")
     with session.registries(_PLACE) as backend:
@@ -139,9 +140,9 @@ def delete(
     name: str = flag("The registry.", "-n", metavar="NAME"),
     *,
     yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
-    no_wait: bool = flag("Taken for az's sake: it is waited for.", default=False),
+    no_wait: bool = flag("Accepted for compatibility with az; mlctl always waits.", default=False),
 ) -> Exit:
-    """Delete a registry with all that is in it. Exits with 3 when there is none."""
+    """Delete a registry and everything in it. Exits with 3 if it does not exist."""
     del no_wait
     if not name:
         raise UsageError("the following arguments are required: --name/-n")

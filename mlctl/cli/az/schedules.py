@@ -19,9 +19,9 @@ def trigger(
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Start a job of a schedule now, whether it is its turn or not.
+    """Start a job of a schedule now, regardless of its next time.
 
-    Prints the name of the job; `mlctl job stream` shows how it goes.
+    Prints the name of the job; follow it with `mlctl job stream`.
     """
     with session.backend() as backend:
         if not isinstance(backend, SupportsSchedules):

@@ -48,7 +48,7 @@ def invoke(
     name: _Endpoint,
     request_file: Path | None = flag("File of the request, in JSON.", "-r", metavar="FILE"),
     deployment_name: str | None = flag(
-        "Name of the deployment; chosen by the endpoint's traffic unless given.",
+        "Name of the deployment; chosen by the endpoint's traffic if omitted.",
         "-d",
         metavar="NAME",
     ),
@@ -57,10 +57,10 @@ def invoke(
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Send a request to an online endpoint, and print the answer.
+    """Send a request to an online endpoint and print the response.
 
-    The simulated cloud checks the request, and answers with an echo that says so; with --run-code
-    the deployment's own script or MLflow model answers.
+    The simulated cloud checks the request and answers with an echo; with --run-code, the
+    deployment's own script or MLflow model answers.
     """
     if request_file is None:
         raise UsageError("the following arguments are required: --request-file/-r")
@@ -85,7 +85,7 @@ def invoke(
 def get_credentials(
     session: Session, name: _Endpoint, *, _policy: PolicyArgs, printing: OutputArgs
 ) -> Exit:
-    """Print the keys of an online endpoint, or a token: nothing else prints these."""
+    """Print the keys of an online endpoint, or a token. No other command prints them."""
     with _scoring(session) as backend:
         data = dict(backend.credentials(Address("online-endpoint", name)))
     print_data(session, data, printing.output, printing.query, secret=True)
@@ -96,11 +96,11 @@ def regenerate_keys(
     session: Session,
     name: _Endpoint,
     key_type: KeyType = flag("The key to replace.", default=KeyType.PRIMARY),
-    no_wait: bool = flag("Return once it is accepted.", "--no-wait", default=False),
+    no_wait: bool = flag("Do not wait for the operation to finish.", "--no-wait", default=False),
     *,
     _policy: PolicyArgs,
 ) -> Exit:
-    """Replace a key of an online endpoint; the old one is refused from then on."""
+    """Replace a key of an online endpoint; the old key stops working."""
     with _scoring(session) as backend:
         operation = backend.regenerate_key(Address("online-endpoint", name), _KEYS[key_type])
         if not no_wait:

@@ -48,17 +48,19 @@ hash -r 2>/dev/null || true
 def az_shim(
     session: Session,
     install: Path | None = flag(
-        "Put the executable `az` into this folder, and print nothing to evaluate.", metavar="DIR"
+        "Write the executable `az` to this folder instead of printing shell code.", metavar="DIR"
     ),
     pass_through: bool = flag(
-        "Let the real az do what mlctl does not, also while the backend is local.", default=False
+        "Pass commands that mlctl does not have to the real az, even with the local backend.",
+        default=False,
     ),
 ) -> Exit:
-    """Put an executable `az` first on the path: `az ml ...` goes to mlctl, in scripts too.
+    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH.
 
-    Print the lines to evaluate for that. While the backend is local, what mlctl has not is refused
-    rather than given to the real az, so that no script works on two clouds at once: `az login`,
-    `az account`, `az group`, `az extension`, `az version` and `az configure` are answered here.
+    Prints the shell code to evaluate. With the local backend, commands that mlctl does not have are
+    refused instead of passed to the real az, so that no script works on two clouds at once. `az
+    login`, `az account`, `az group`, `az extension`, `az version` and `az configure` are answered
+    locally.
     """
     folder = install or _own_folder(session, pass_through=pass_through)
     variables = {POLLING: "60", AS_AZ: "1"} | ({PASS_THROUGH: "1"} if pass_through else {})
@@ -75,7 +77,7 @@ def az_shim(
             "NoShim", f"cannot write `{folder / 'az'}`: {why}; name another --install DIR"
         ) from None
     if install is not None:
-        session.note(f"{folder / 'az'} is written: put {folder} first on the PATH")
+        session.note(f"{folder / 'az'} was written: put {folder} first on the PATH")
     else:
         place = shlex.quote(str(folder))
         session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))

@@ -244,7 +244,7 @@ def _group_delete(session: Session, flags: Mapping[str, str]) -> Data:
     """Delete the workspaces of a group, at once."""
     group = str(_group(session, flags)["name"])
     if not {"--yes", "-y"} & flags.keys() and not session.confirmed(f"Delete group {group}?"):
-        raise UsageError(f"the group {group} stays: pass --yes if nobody can be asked.")
+        raise UsageError(f"the group {group} stays: pass --yes when there is no terminal.")
     with session.backend() as backend:
         cast("LocalBackend", backend).delete_group(group)
 

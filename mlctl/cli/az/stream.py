@@ -21,17 +21,17 @@ def stream(
     session: Session,
     name: Name,
     events: Path | None = flag(
-        "Write all that happened to the job and its cluster, a JSON line each: the same"
-        " lines for one seed.",
+        "Print all events of the job and its cluster as JSON lines; the same seed gives the "
+        "same lines.",
         metavar="FILE",
         panel=SIMULATED,
     ),
     limit: Limit = EVER,
 ) -> Exit:
-    """Show what happens to a job until it has ended. Exits with 1 unless it was completed.
+    """Stream a job until it ends. Exits with 1 unless it completed.
 
-    On Azure its logs. On the simulated cloud a progress bar and the nodes on a terminal, lines
-    elsewhere; the clock advances, and nothing sleeps.
+    On Azure this prints the logs. On the simulated cloud it shows a progress bar and the nodes in a
+    terminal, or lines otherwise, and advances the clock without waiting.
     """
     length = duration(limit)
     with opened(session) as jobs:

@@ -39,12 +39,12 @@ class JobArgs:
     """The arguments of `job create` that describe the job."""
 
     file: str = flag("The YAML file; - for standard input.", "-f", default=..., metavar="FILE")
-    name: str | None = flag("Name of the job; over what it says.", "-n", metavar="NAME")
+    name: str | None = flag("Name of the job; overrides the file.", "-n", metavar="NAME")
     set_: SetFlag = None
-    stream: bool = flag("Show what happens to it until it has ended.", "-s", default=False)
+    stream: bool = flag("Stream the progress of the job until it ends.", "-s", default=False)
     web: Web = False
     ignore: Ignore = None
-    save_as: Path | None = flag("Write the job to a file, as YAML.", "-a", metavar="FILE")
+    save_as: Path | None = flag("Write the job to a YAML file.", "-a", metavar="FILE")
 
 
 def create(
@@ -57,13 +57,13 @@ def create(
     running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Submit a job: a command, a pipeline or a sweep in a YAML file, with what is typed over it.
+    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file.
 
-    On the simulated cloud no command is run: it is a number of equal steps, with checkpoints in
-    `outputs`. Preempted, it is started again from the last complete one. The jobs of a pipeline run
-    in the order of their data; one takes what the workload of its own name says. A sweep is trials.
-    With --run-code its code is run here, once: the job takes what it took, and has its outputs,
-    logs and metrics.
+    By default the simulated cloud does not run the command: the job is a number of equal steps with
+    checkpoints in `outputs`, and restarts from the last complete one after preemption. Jobs of a
+    pipeline run in the order of their data and use the workload of the same name, if any; a sweep
+    runs trials. With --run-code the code runs on this machine, once, and the job takes that time
+    and has those outputs, logs and metrics.
     """
     workload_ = workload_flags.workload_of(work)
     with session.backend() as backend:
@@ -115,17 +115,20 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 def submit(
     session: Session,
     time: str = flag(
-        "How long it takes a VM: 90s, 1h30m.", "--duration", default=..., metavar="DURATION"
+        "How long the job takes on one VM: 90s, 1h30m.",
+        "--duration",
+        default=...,
+        metavar="DURATION",
     ),
-    name: str | None = flag("The pool; the shared queue unless given.", "-n", metavar="NAME"),
-    job_name: str | None = flag("Name of the job; made up unless given.", metavar="NAME"),
+    name: str | None = flag("The pool; the shared queue by default.", "-n", metavar="NAME"),
+    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Submit a job of the classic batch service, as its clients did with a pool's id.
+    """Submit a job to the classic batch service, as its clients did with a pool id.
 
-    It starts at once where the pool has a free VM, and waits its turn otherwise. Without a pool it
-    goes to the queue that all share.
+    It starts at once if the pool has a free VM, and otherwise waits in its queue. Without a pool it
+    joins the shared queue.
     """
     from mlctl.backends.local.backend import LocalBackend
 

@@ -23,19 +23,19 @@ _TIMEOUT = 3600.0  # seconds; az's default
 _CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
 _PANEL = "Wait Condition Arguments"
 FLAGS = (
-    switch("created", "Until it is there and nothing failed.", panel=_PANEL),
+    switch("created", "Wait until it exists and has not failed.", panel=_PANEL),
     switch("updated", "Until its last change has succeeded.", panel=_PANEL),
     switch("deleted", "Until it is gone.", panel=_PANEL),
-    switch("exists", "Until it is there, made or being made.", panel=_PANEL),
+    switch("exists", "Wait until it exists, even if it is still being created.", panel=_PANEL),
     option(
         "custom",
-        "Until this query of it finds something: `allocation_state=='Steady'`.",
+        "Wait until this JMESPath query matches: `allocation_state=='Steady'`.",
         metavar="JMESPATH",
         panel=_PANEL,
     ),
     option(
         "interval",
-        "How long to wait before it is looked at again.",
+        "Time between checks.",
         type_=int,
         metavar="SECONDS",
         panel=_PANEL,

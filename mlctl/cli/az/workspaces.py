@@ -79,16 +79,18 @@ class WorkspaceArgs:
     """What flags set of a workspace, over its file; names are those of the fields of files."""
 
     file: str | None = flag("The YAML file of the workspace.", "-f", metavar="FILE")
-    name: str | None = flag("The workspace; over what the file says.", "-n", metavar="NAME")
-    location: str | None = flag("Its region.", "-l", metavar="REGION")
-    display_name: str | None = flag("Its name for people.", "-d", metavar="TEXT")
-    description: str | None = flag("What it is for.", metavar="TEXT")
+    name: str | None = flag("The name of the workspace; overrides the file.", "-n", metavar="NAME")
+    location: str | None = flag("The region.", "-l", metavar="REGION")
+    display_name: str | None = flag("The display name.", "-d", metavar="TEXT")
+    description: str | None = flag("The description.", metavar="TEXT")
     tags: list[TypedFlag] | None = flag("Space-separated key=value pairs.", metavar="KEY=VALUE ...")
-    storage_account: str | None = flag("The ARM id of its storage account.", "-s", metavar="ID")
-    key_vault: str | None = flag("The ARM id of its key vault.", "-k", metavar="ID")
-    application_insights: str | None = flag("The ARM id of its insights.", "-a", metavar="ID")
+    storage_account: str | None = flag("The ARM id of the storage account.", "-s", metavar="ID")
+    key_vault: str | None = flag("The ARM id of the key vault.", "-k", metavar="ID")
+    application_insights: str | None = flag(
+        "The ARM id of Application Insights.", "-a", metavar="ID"
+    )
     container_registry: str | None = flag(
-        "The ARM id of its container registry.", "-c", metavar="ID"
+        "The ARM id of the container registry.", "-c", metavar="ID"
     )
     image_build_compute: str | None = flag("The cluster that builds images.", "-i", metavar="NAME")
     managed_network: str | None = flag(
@@ -99,39 +101,49 @@ class WorkspaceArgs:
     system_datastores_auth_mode: str | None = flag("accesskey or identity.", metavar="WORD")
     hub_id: str | None = flag("The ARM id of the hub of a project.", metavar="ID")
     kind: str | None = flag("default, hub or project.", metavar="WORD")
-    enable_data_isolation: bool = flag("Keep its data to itself.", "-e", default=False)
+    enable_data_isolation: bool = flag(
+        "Limit the data that Microsoft collects from the workspace.", "-e", default=False
+    )
     set_: SetFlag = None
-    update_dependent_resources: bool = flag("Taken for az's sake.", "-u", default=False)
-    provision_network_now: bool = flag("Provision its managed network, too.", default=False)
-    no_wait: bool = flag("Taken for az's sake: it is done at once.", default=False)
+    update_dependent_resources: bool = flag(
+        "Accepted for compatibility with az; has no effect.", "-u", default=False
+    )
+    provision_network_now: bool = flag("Also provision the managed network.", default=False)
+    no_wait: bool = flag(
+        "Accepted for compatibility with az; the operation completes at once.", default=False
+    )
 
 
 def create(
     session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
 ) -> Exit:
-    """Make a workspace of the simulated cloud, at once, and print it."""
+    """Create a workspace in the simulated cloud and print it."""
     return _write(session, args, output, query, is_new=True)
 
 
 def update(
     session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
 ) -> Exit:
-    """Change a workspace of the simulated cloud. What is not said stays as it is."""
+    """Change a workspace in the simulated cloud. Settings that are not given stay the same."""
     return _write(session, args, output, query, is_new=False)
 
 
 def delete(
     session: Session,
-    name: str | None = flag(
-        "The workspace; the configured one unless given.", "-n", metavar="NAME"
-    ),
+    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
     *,
     yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
-    all_resources: bool = flag("Taken for az's sake: there are none.", default=False),
-    permanently_delete: bool = flag("Taken for az's sake: it always is.", "-p", default=False),
-    no_wait: bool = flag("Taken for az's sake: it is done at once.", default=False),
+    all_resources: bool = flag(
+        "Accepted for compatibility with az; there are no dependent resources.", default=False
+    ),
+    permanently_delete: bool = flag(
+        "Accepted for compatibility with az; deletion is always permanent.", "-p", default=False
+    ),
+    no_wait: bool = flag(
+        "Accepted for compatibility with az; the operation completes at once.", default=False
+    ),
 ) -> Exit:
-    """Delete a workspace of the simulated cloud with all that is in it."""
+    """Delete a workspace in the simulated cloud and everything in it."""
     del all_resources, permanently_delete, no_wait
     with _writing(session) as backend:
         workspace = name or backend.scope.workspace
@@ -147,16 +159,16 @@ def delete(
 
 def provision_network(
     session: Session,
-    name: str | None = flag(
-        "The workspace; the configured one unless given.", "-n", metavar="NAME"
-    ),
+    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
     *,
-    include_spark: bool = flag("For Spark jobs, too.", default=False),
-    no_wait: bool = flag("Taken for az's sake: it is done at once.", default=False),
+    include_spark: bool = flag("Include Spark jobs.", default=False),
+    no_wait: bool = flag(
+        "Accepted for compatibility with az; the operation completes at once.", default=False
+    ),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Provision the managed network of a workspace of the simulated cloud, at once."""
+    """Provision the managed network of a workspace in the simulated cloud."""
     del no_wait
     with _writing(session) as backend:
         status = backend.provision_network(name or backend.scope.workspace)["status"]
@@ -280,13 +292,11 @@ def _writing(session: Session) -> Iterator[WritableBackend]:
 
 def show(
     session: Session,
-    name: str | None = flag(
-        "The workspace; the configured one unless given.", "-n", metavar="NAME"
-    ),
+    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Print a workspace. Exits with 3 when there is none."""
+    """Print a workspace. Exits with 3 if it does not exist."""
     with session.backend() as backend:
         body = _reader(backend).workspace(name or backend.scope.workspace)
         print_data(session, _printed(body), output, query, _COLUMNS)

@@ -64,7 +64,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         if args.if_not_exists and not loaded.report.failed:
             existing = backend.read([resource.address for resource in loaded.resources])
             if len(existing) == len(loaded.resources):
-                session.note("It exists already, and stays unchanged.")
+                session.note("It already exists and was not changed.")
                 print_live(session, backend, existing.values(), args)
                 return Exit.OK
             loaded = replace(loaded, graph=_without(loaded.graph, existing, backend))

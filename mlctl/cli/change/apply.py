@@ -48,16 +48,14 @@ class WhatArgs:
     """What of the files is applied, and how resources are replaced."""
 
     resume: bool = flag(
-        "Put back what an apply that did not end has taken away, and nothing else;"
-        " of a saved plan, carry out the rest of it.",
+        "Only restore what an interrupted apply removed; with a saved plan, carry out the "
+        "rest of that plan.",
         default=False,
     )
     target: Target = None
     keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    plan_only: bool = flag(
-        "Of a saved plan: carry it out without the files that it was made from.", default=False
-    )
+    plan_only: bool = flag("Apply a saved plan without the files it was made from.", default=False)
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
         """Return how to plan."""
@@ -89,12 +87,11 @@ def apply(
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:
-    """Make the workspace as the files say: print the plan, ask, and carry it out.
+    """Bring the workspace to the state in the files: print the plan, ask for approval, apply it.
 
-    The first PATH may be a plan that `mlctl plan --out` saved: it is carried out without asking,
-    and refused if the workspace has moved since, or if the files that it was made from say
-    something else. Further paths are these files, and the flags count as for them, whatever the
-    plan says that it was made from.
+    The first PATH may be a plan saved by `mlctl plan --out`. It is applied without asking, and
+    refused if the workspace or the files it was made from have changed since. Further paths then
+    name those files, and flags apply to them, regardless of what the plan recorded.
     """
     options = selection.options(pruning, settle_s(session))
     if selection.resume and not paths:
@@ -133,7 +130,7 @@ def destroy(
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Delete what the files declare: print the plan, ask, and carry it out."""
+    """Delete the resources that the files declare: print the plan, ask for approval, delete."""
     report = new_report(session, ignore)
     lease = args.lease(session, "destroy", paths)
     options = PlanOptions(destroying=True, targets=target or ())
@@ -146,7 +143,7 @@ def destroy(
 
 def _refuse_unlimited_pruning(plan: Plan) -> str:
     return (
-        f"ERROR: {counted(plan.pruned, 'resource')} would be pruned, and nobody is asked: say how"
+        f"ERROR: {counted(plan.pruned, 'resource')} would be pruned without confirmation: say how"
         f" many may be, with --prune-limit {plan.pruned}, or leave out --yes."
     )
 
@@ -167,7 +164,7 @@ def _resumed_paths(session: Session) -> list[str] | None:
     missing = [path for path in paths if not (Path(path).exists() or glob.has_magic(path))]
     if missing:
         raise UsageError(
-            f"`{missing[0]}`, which an apply that did not end was of, is not there any more:"
+            f"`{missing[0]}`, the plan of an interrupted apply, no longer exists:"
             " name the files yourself, mlctl apply --resume PATH..."
         )
     files = [path for path in paths if not is_plan(Path(path))]

@@ -23,19 +23,19 @@ def drift(
     session: Session,
     paths: Paths,
     output: PlanFormat = flag(
-        "How it is written; markdown is for an issue.", "-o", default=PlanFormat.HUMAN
+        "Output format; markdown suits an issue.", "-o", default=PlanFormat.HUMAN
     ),
     detailed_exitcode: bool = flag(
-        "Exit with 2 when something differs (or could not be compared), else 0.", default=False
+        "Exit with 2 if there is drift (or something could not be compared), else 0.", default=False
     ),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Show what differs from the files in the workspace, field by field, and who wrote last.
+    """Show how the workspace differs from the files, field by field, and who wrote last.
 
-    What differs came from outside where the tag `mlctl.spec-hash` says that the file is the one
-    that was applied; else the file may have changed since. When and by whom is read from the
-    activity log, and "unknown" where that may not be read.
+    If the tag `mlctl.spec-hash` shows that the file is the one that was applied, the change was
+    made elsewhere; otherwise the file may have changed. Time and author come from the activity log,
+    or are "unknown" if it cannot be read.
     """
     report = new_report(session, ignore)
     with session.backend() as backend:

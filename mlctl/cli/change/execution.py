@@ -33,7 +33,7 @@ from mlctl.workflow.model import Planned
 if TYPE_CHECKING:
     from mlctl.render.apply import json_lines
 
-Yes = Annotated[bool, flag("Do not ask.", "--yes", "-y")]
+Yes = Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")]
 
 
 class ApplyFormat(StrEnum):
@@ -49,19 +49,23 @@ class ApplyArgs:
 
     yes: Yes = False
     parallelism: int = flag(
-        "How many resources to work on at once.", default=PARALLELISM, metavar="N", min=1, max=64
+        "How many resources to change in parallel.", default=PARALLELISM, metavar="N", min=1, max=64
     )
     lock_timeout: str | None = flag(
-        "How long to wait while another apply of the project runs (10m).", metavar="DURATION"
+        "How long to wait for another apply of the same project (10m).", metavar="DURATION"
     )
-    no_lock: bool = flag("Take no lease, even where others may apply at once.", default=False)
-    check: bool = flag("Make every check of an apply, and write nothing.", default=False)
+    no_lock: bool = flag(
+        "Do not take a lease, even if others may apply at the same time.", default=False
+    )
+    check: bool = flag("Run every check of an apply without writing anything.", default=False)
     in_order: bool = flag(
-        "Of several environments: one after the other, as mlctl.yml lists them, up to the"
-        " first that fails.",
+        "Apply several environments one after the other, in the order of mlctl.yml, until one "
+        "fails.",
         default=False,
     )
-    output: ApplyFormat = flag("human, or json: one event a line.", "-o", default=ApplyFormat.HUMAN)
+    output: ApplyFormat = flag(
+        "human, or json with one event per line.", "-o", default=ApplyFormat.HUMAN
+    )
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
         """Return the lease of the project in `mlctl.yml`; None without one, and with --no-lock."""
@@ -206,7 +210,9 @@ def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int
     """Return OK if the user types `yes`, or the number of `pruned`; an error if nobody can."""
     if output is ApplyFormat.JSON or not sys.stdin.isatty():
         why = "-o json shows no plan to approve" if output is ApplyFormat.JSON else "no terminal"
-        session.say(f"ERROR: nobody can be asked for approval ({why}); pass --yes to continue.")
+        session.say(
+            f"ERROR: cannot ask for approval here ({why}); pass --yes to proceed without it."
+        )
         return Exit.ERROR
     question = (
         "Do you really want to destroy all these resources?"

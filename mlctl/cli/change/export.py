@@ -25,20 +25,22 @@ _LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and long ke
 
 def export(
     session: Session,
-    to: Path = flag("The folder to write to; made if needed.", default=..., metavar="DIR"),
+    to: Path = flag("The folder to write to; created if needed.", default=..., metavar="DIR"),
     targets: list[str] | None = argument(
-        "Kinds (compute) and addresses (compute/NAME); everything unless given.",
+        "Kinds (compute) and addresses (compute/NAME); everything by default.",
         default=None,
-        metavar="[KIND|ADDRESS]...",
+        metavar="KIND|ADDRESS...",
     ),
-    overwrite: bool = flag("Replace files that are there already.", default=False),
-    all_versions: bool = flag("Every version of an asset, not the newest one.", default=False),
+    overwrite: bool = flag("Overwrite existing files.", default=False),
+    all_versions: bool = flag(
+        "Export every version of an asset, not only the newest.", default=False
+    ),
 ) -> Exit:
-    """Write what is live as clean YAML, of which a plan says "No changes".
+    """Write live resources as clean YAML that plans with no changes.
 
-    Defaults are left out, secrets become `${{ env.NAME }}`, and comments say so. Of an asset the
-    newest version is written, unless the address names another, or all are wanted. What is written
-    inline in others (anonymous assets) stays what they refer to.
+    Defaults are omitted and secrets become `${{ env.NAME }}`, with comments where this applies. The
+    newest version of each asset is written, unless the address names another or all versions are
+    requested. References to assets that were declared inline (anonymous assets) are kept.
     """
     selections = [_parse_selection(text) for text in targets or KINDS]
     with session.backend() as backend:
@@ -124,7 +126,7 @@ def _path(to: Path, address: Address) -> Path:
 def _write(session: Session, to: Path, texts: dict[Path, str], *, overwrite: bool) -> bool:
     existing = [path for path in texts if os.path.lexists(path)]
     if existing and not overwrite:
-        message = f"{existing[0]} exists already: name another folder, or pass --overwrite"
+        message = f"{existing[0]} already exists: choose another folder, or pass --overwrite"
         raise UsageError(message)
     root = frozenset([files.real(to)])
     folders = dict.fromkeys(path.parent for path in texts)

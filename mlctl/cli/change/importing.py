@@ -20,15 +20,15 @@ def import_(
     paths: Paths,
     args: ApplyArgs,
     take_from: list[str] | None = flag(
-        "Take over what this project owns, too (repeatable).", "--from", metavar="PROJECT"
+        "Also import resources that this project owns (repeatable).", "--from", metavar="PROJECT"
     ),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Take over what the files declare and somebody else has made: tag it as the project's.
+    """Adopt resources that the files declare but the project did not create, by tagging them.
 
-    Nothing but the tags is written. What differs from its file stays as it is until `apply` or
-    `pull`, and what another project owns is refused unless --from names that project.
+    Only the tags are written. Differences from the files remain until `apply` or `pull`. Resources
+    that belong to another project are refused, unless --from names that project.
     """
     ownership = session.settings.project.ownership()
     if ownership.project is None or not ownership.tagged:
@@ -45,7 +45,7 @@ def import_(
             return Exit.REFUSED
         adopted = Planned(adoption(planned.plan, ownership), planned.graph)
         if adopted.plan.empty:
-            session.note("Nothing to import: what exists belongs to the project already.")
+            session.note("Nothing to import: the project already owns these resources.")
             return Exit.OK
         return carry_out_plan(session, backend, adopted, args, lease)
 

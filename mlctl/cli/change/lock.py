@@ -14,13 +14,13 @@ from mlctl.render.apply import leases
 from mlctl.service_errors import Permanent
 from mlctl.source.files import PROJECT_FILE
 
-NONE_HELD = "No lease is held: nobody applies a project to this workspace."
+NONE_HELD = "No lease is held: no project is being applied to this workspace."
 
 
 def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
-    """Show the leases of the workspace, of every project: who applies, since when, by what.
+    """Show the leases of the workspace, for every project: who is applying, since when, with what.
 
-    Each is over at the time shown unless its holder renews it.
+    Each lease expires at the time shown unless its holder renews it.
     """
     with session.backend() as backend:
         documents = [leases.document(lease) for lease in _leases(backend).held()]
@@ -33,15 +33,18 @@ def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = N
 
 def break_(
     session: Session,
-    project: str | None = flag("The project; that of mlctl.yml if absent.", metavar="NAME"),
+    project: str | None = flag("The project; by default that of mlctl.yml.", metavar="NAME"),
     older_than: str = flag(
-        "Only if it is held for longer than this (1h).", default="0s", metavar="DURATION"
+        "Only if the lease has been held for longer than this (1h).",
+        default="0s",
+        metavar="DURATION",
     ),
     yes: Yes = False,
 ) -> Exit:
-    """End the lease of a project whose holder is stuck; a killed one's ends by itself in 60 s.
+    """Break the lease of a project whose holder is stuck. A killed holder's lease expires in 60 s.
 
-    A holder that lives notices before its next write, starts nothing more, and says what is left.
+    A holder that is still running notices before its next write, starts nothing more, and reports
+    what is left.
     """
     name = project or session.settings.project.text("project")
     if name is None:
@@ -51,7 +54,7 @@ def break_(
         store = _leases(backend)
         lease = next((lease_ for lease_ in store.held() if lease_.project == name), None)
         if lease is None:
-            session.say(f"Nothing to break: nobody holds the lease of `{name}`.")
+            session.say(f"Nothing to break: the lease of `{name}` is not held.")
             return Exit.OK
         for fact in leases.facts(lease):
             session.say(fact)
@@ -78,5 +81,5 @@ def _leases(backend: Backend) -> Leases:
 
 
 COMMANDS = {
-    "lock": Group("Who applies a project to the workspace now.", {"show": show, "break": break_})
+    "lock": Group("The leases of projects that are being applied.", {"show": show, "break": break_})
 }

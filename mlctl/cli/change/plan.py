@@ -42,18 +42,18 @@ class PlanArgs:
     """What to plan, and what to do with the plan."""
 
     output: PlanFormat = flag(
-        "How the plan is written; markdown is for a pull request.", "-o", default=PlanFormat.HUMAN
+        "Output format; markdown suits a pull request.", "-o", default=PlanFormat.HUMAN
     )
     out: Path | None = flag("Save the plan for `mlctl apply FILE`.", metavar="FILE")
     detailed_exitcode: bool = flag(
-        "Exit with 2 when there are changes (or something could not be compared), else 0.",
+        "Exit with 2 if there are changes (or something could not be compared), else 0.",
         default=False,
     )
-    destroy: bool = flag("Plan to delete what the files declare.", default=False)
+    destroy: bool = flag("Plan the deletion of everything that the files declare.", default=False)
     target: Target = None
     keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    write: bool = flag("With blue-green: write the new names into the files now.", default=False)
+    write: bool = flag("With blue-green, write the new names to the files now.", default=False)
 
     def check(self, pruning: PruneArgs) -> None:
         """Refuse flags that exclude each other."""
@@ -98,10 +98,10 @@ def plan(
     forecast: PlanForecastArgs,
     work: BatchFlags,
 ) -> Exit:
-    """Show what apply would change, and why; nothing is written to the workspace.
+    """Show what apply would change, and why, without writing to the workspace.
 
-    Exits with 1 when the files have errors or the backend is predicted to reject the plan, and with
-    5 when the project forbids it.
+    Exits with 1 if the files have errors or the backend is expected to reject the plan, and with 5
+    if the project's policies forbid it.
     """
     wanted_forecast = PlanForecast.of(session, forecast, work, destroying=args.destroy)
     args.check(pruning)

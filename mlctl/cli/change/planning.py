@@ -36,20 +36,20 @@ _REGISTRY = "azureml://registries/"
 Target = Annotated[
     list[str] | None,
     flag(
-        "Only this resource and what it needs: compute/NAME (repeatable).",
+        "Only this resource and its dependencies: compute/NAME (repeatable).",
         "--target",
         metavar="ADDRESS",
     ),
 ]
 KeepGoing = Annotated[
     bool,
-    flag("Leave out files with errors, and go on with the others; exits with 1 all the same."),
+    flag("Skip files with errors and continue with the others; still exits with 1."),
 ]
 ReplaceStrategy = Annotated[
     Strategy,
     flag(
-        "in-place: delete, then create. blue-green: create under a new name, which is written"
-        " into the files, point what refers to it there, and delete the old one last.",
+        "in-place: delete, then create. blue-green: create under a new name (written to the "
+        "files), update references to it, and delete the old resource last.",
         "--replace-strategy",
     ),
 ]
@@ -67,12 +67,14 @@ class PlanFormat(StrEnum):
 class PruneArgs:
     """The flags about ownership of the commands that plan files."""
 
-    no_tags: bool = flag("Tag nothing, even where mlctl.yml names a project.", default=False)
+    no_tags: bool = flag("Do not tag resources, even if mlctl.yml names a project.", default=False)
     prune: bool = flag(
-        "Delete, too, what the project owns (by its tags) and no file declares.", default=False
+        "Also delete resources that the project owns (by tag) and no file declares.", default=False
     )
     prune_limit: int | None = flag(
-        "Refuse to prune more than N resources; --yes with --prune needs it.", metavar="N", min=0
+        "Refuse to prune more than N resources; required for --yes with --prune.",
+        metavar="N",
+        min=0,
     )
 
     def check(self) -> None:

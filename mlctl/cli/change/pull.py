@@ -20,13 +20,13 @@ from mlctl.workflow.model import PlanOptions
 def pull(
     session: Session,
     paths: Paths,
-    write: bool = flag("Write the files; without it the changes are shown.", default=False),
+    write: bool = flag("Write the changes to the files instead of showing them.", default=False),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Show, or write, the live values where the files declare others; comments and layout stay.
+    """Show live values that differ from the files, or write them, keeping comments and layout.
 
-    What a file says by a variable, by the name of a local file, or as a secret stays as it is.
+    Values that a file gives as a variable, a local file name or a secret are left as they are.
     """
     report = new_report(session, ignore)
     with session.backend() as backend:

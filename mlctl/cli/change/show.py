@@ -15,13 +15,13 @@ def show(
     session: Session,
     plan: Path = argument("A file that `mlctl plan --out` wrote.", metavar="PLAN"),
     output: PlanFormat = flag(
-        "human, or json: the shape of `terraform show -json`.", "-o", default=PlanFormat.HUMAN
+        "human, or json in the format of `terraform show -json`.", "-o", default=PlanFormat.HUMAN
     ),
     graph: Picture | None = flag(
-        "Draw it instead: what changes, in the order in which it is done.", "--graph"
+        "Draw the changes instead, in the order in which they are applied.", "--graph"
     ),
 ) -> Exit:
-    """Show a saved plan: what it would do. It reads the file alone, no workspace and no YAML."""
+    """Show a saved plan. Reads only that file, no workspace and no YAML."""
     from mlctl.render.plan import saved as render
 
     if output is PlanFormat.MARKDOWN:

@@ -34,18 +34,20 @@ _FASTEST = 1e9  # virtual seconds per real second
 class ServerArgs:
     """Where the emulator listens, with which files, for whom."""
 
-    port: int = flag("The port; 0 takes a free one.", default=0, min=0, max=65535)
+    port: int = flag("The port; 0 picks a free one.", default=0, min=0, max=65535)
     host: str = flag("The address to listen on.", default="127.0.0.1")
     allow_host: list[str] | None = flag(
-        "Another name that callers know it by (repeatable).", metavar="NAME"
+        "An additional host name for clients (repeatable).", metavar="NAME"
     )
-    db: Path | None = flag("The state file; that of `mlctl local` unless given.", metavar="FILE")
+    db: Path | None = flag("The state file; by default that of `mlctl local`.", metavar="FILE")
     cert_dir: Path = flag(
-        "Where the certificate is, or is to be made.",
+        "The folder of the certificate; created if needed.",
         default=Path(".mlctl", "emulator"),
         metavar="DIR",
     )
-    http: bool = flag("Plain HTTP; Azure's SDK refuses to send tokens over it.", default=False)
+    http: bool = flag(
+        "Use plain HTTP; the Azure SDK refuses to send tokens over it.", default=False
+    )
     token: str | None = flag(
         "What callers must know; needed off loopback. Others can read it in the list of"
         f" processes: name a file, or set ${TOKEN_VARIABLE}.",
@@ -58,17 +60,19 @@ class AnswerArgs:
     """How the emulator answers, and what it logs."""
 
     pace: str = flag(
-        "virtual: operations end when asked about; xN: N times real.",
+        "virtual: operations are complete when polled; xN: N times real time.",
         "--time",
         default="virtual",
         metavar="virtual|real|xN",
     )
-    as_json: bool = flag("Say where it is as one line of JSON.", "--json", default=False)
-    record: Path | None = flag("Append every request and answer, as JSON lines.", metavar="FILE")
+    as_json: bool = flag("Print the addresses as one line of JSON.", "--json", default=False)
+    record: Path | None = flag(
+        "Append every request and response to a file, as JSON lines.", metavar="FILE"
+    )
     strict_workspaces: bool = flag(
         "Refuse workspaces that were not created; one exists.", default=False
     )
-    page_size: int = flag("How many items a page of a list has.", default=100, min=1, max=5000)
+    page_size: int = flag("Number of items on a page of a list.", default=100, min=1, max=5000)
 
 
 def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> Exit:
@@ -105,8 +109,9 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: Co
 
 
 def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
-    """Print the exports after which unmodified programs talk to the running emulator:
-    eval "$(mlctl emulator env)"."""
+    """Print the exports that point unmodified programs to the running emulator: eval "$(mlctl
+    emulator env)".
+    """
     from mlctl.emulator import instance_file
 
     running = running_instance()

@@ -25,18 +25,17 @@ _NOT_ALLOWED = (401, 403)
 
 def show(
     session: Session,
-    size: str | None = argument("A VM size; all unless given.", default=None, metavar="[SIZE]"),
-    region: str | None = flag("A region; all unless given.", metavar="REGION"),
+    size: str | None = argument("A VM size; all sizes by default.", default=None, metavar="SIZE"),
+    region: str | None = flag("A region; all regions by default.", metavar="REGION"),
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
-    """List the prices of VM sizes by region, USD an hour, dedicated and as Spot.
+    """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates.
 
-    The eviction rate of Spot, in percent an hour, is what Azure saw in 28 days.
-
-    Low-priority nodes are Spot VMs. The list is that of --price-file, else of mlctl.yml (`prices:
-    FILE`), else what `mlctl catalog refresh` has written over the one that mlctl brings along;
-    plans, forecasts and the simulated cloud read it. What is not known is null.
+    Eviction rates are in percent per hour, as observed by Azure over 28 days. Low-priority nodes
+    are Spot VMs. The price list is the one given by --price-file, by `prices: FILE` in mlctl.yml,
+    written by `mlctl catalog refresh`, or built into mlctl, in this order; plans, forecasts and the
+    simulated cloud use it. Unknown values are null.
     """
     price_list = session.price_list
     sizes = {name for name, _ in price_list.every_price}
@@ -71,27 +70,27 @@ def show(
 def refresh(
     session: Session,
     sizes: list[str] | None = argument(
-        "VM sizes; those of the files here unless given.", default=None, metavar="SIZE..."
+        "VM sizes; by default those in the files of this folder.", default=None, metavar="SIZE..."
     ),
     region: list[str] | None = flag(
-        "A region (repeatable); those of the files, or of the workspace, unless given.",
+        "A region (repeatable); by default those of the files or of the workspace.",
         metavar="REGION",
     ),
     every: bool = flag(
         "All sizes that mlctl knows; in all regions without --region.", "--all", default=False
     ),
     out: Path | None = flag(
-        "Write this file, for `prices:` in mlctl.yml; a file of your own in ~/.cache,"
-        " which every command here reads, unless given.",
+        "The file to write, for `prices:` in mlctl.yml; by default a file in ~/.cache that "
+        "all commands read.",
         metavar="FILE",
     ),
 ) -> Exit:
-    """Ask Azure what nodes cost today, and write it down as a price list.
+    """Fetch current VM prices from Azure and write them to a price list.
 
-    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL names another one. With the azure
-    backend Azure Resource Graph is asked too: for eviction rates of Spot, and for its prices where
-    the other has none. What was written before is replaced as a whole, and only once every page of
-    the answers has been read.
+    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL selects another address. With the
+    azure backend, mlctl also queries Azure Resource Graph for Spot eviction rates, and for prices
+    that the API lacks. The existing list is replaced as a whole, and only after all pages have been
+    read.
     """
     from mlctl.catalog import retail, spot_tables
 

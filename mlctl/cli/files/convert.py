@@ -18,16 +18,18 @@ _NAME = "<converted>"
 def convert(
     session: Session,
     paths: Paths,
-    out: Path | None = flag("Where to write; standard output unless given.", "-o", metavar="FILE"),
+    out: Path | None = flag("The file to write; standard output by default.", "-o", metavar="FILE"),
     size: str = flag(
-        "The VM size of the clusters; a pool names none.", default=to_cluster.SIZE, metavar="SIZE"
+        "The VM size of the clusters; pools do not declare one.",
+        default=to_cluster.SIZE,
+        metavar="SIZE",
     ),
 ) -> Exit:
-    """Write the compute clusters that take the place of Batch Pools, and what differs.
+    """Convert Batch pools to compute clusters, and report the differences.
 
-    Batch Pools belonged to Machine Learning Studio (classic), which has been retired. A cluster
-    has as many nodes as its pool had VMs, all the time; comments say what else is not the same.
-    What is written is checked as any file.
+    Batch pools belonged to Machine Learning Studio (classic), which is retired. A cluster keeps as
+    many nodes as its pool had VMs; comments list the other differences. The generated files are
+    validated like any others.
     """
     pools = _pools(session, paths)
     if not pools:

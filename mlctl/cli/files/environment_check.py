@@ -137,27 +137,30 @@ class Build:
 def check(
     session: Session,
     paths: list[str] = argument(
-        "Documents, conda files, requirements and Dockerfiles, folders of them, or an environment"
-        " of the workspace (NAME, NAME:VERSION).",
+        "Documents, conda files, requirements and Dockerfiles, folders of these, or an "
+        "environment in the workspace (NAME, NAME:VERSION).",
         metavar="PATH|NAME...",
     ),
     resolve: bool = flag(
-        "Ask a package index, too, by uv or pip; nothing is installed.", default=False
+        "Also query a package index with uv or pip; nothing is installed.", default=False
     ),
     python: str | None = flag(
-        "The version of Python where an environment names none; 3.10 unless given.",
+        "The Python version for environments that do not name one; 3.10 by default.",
         metavar="VERSION",
     ),
-    output: FindingsFormat = flag("How findings are written.", "-o", default=FindingsFormat.HUMAN),
+    output: FindingsFormat = flag(
+        "Output format of the findings.", "-o", default=FindingsFormat.HUMAN
+    ),
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:
-    """Find what fails the build of an environment's image, before minutes have passed on Azure.
+    """Check whether an environment's image will build, before you wait for a build on Azure.
 
-    Offline: packages that contradict each other, versions that are nowhere, scoring scripts without
-    what runs them, Python, images and packages that are retired. With --resolve a package index is
-    asked for the packages, for Linux on x86-64 and the Python of the environment. conda's packages
-    go by their names on the index; what is not there is said. Exits with 1 where there is an error.
+    Offline checks: conflicting packages, versions that do not exist, missing packages that scoring
+    scripts need, and retired Python versions, images and packages. With --resolve, mlctl also asks
+    a package index to resolve the packages for Linux on x86-64 and the environment's Python. Conda
+    packages are looked up by their names on that index, and those that it lacks are reported. Exits
+    with 1 if there is an error.
     """
     if python is not None and not re.fullmatch(r"3\.\d{1,2}", python):
         raise InvalidValue(f"`{python}` is no version of Python: write 3.12", flag="--python")

@@ -7,9 +7,12 @@ from mlctl.cli.shell import Exit, InvalidValue, Session, argument
 
 def explain(
     session: Session,
-    what: str = argument("MLC301, compute, compute.tier, or words of Azure's.", metavar="WHAT"),
+    what: str = argument(
+        "A rule (MLC301), a kind (compute), a field (compute.tier), or the text of an Azure error.",
+        metavar="WHAT",
+    ),
 ) -> Exit:
-    """Explain a rule, a kind, a field or an error of Azure: what it means, why, how to mend it."""
+    """Explain a rule, a kind, a field or an Azure error: what it means, why, and how to fix it."""
     from mlctl.project.rules import ALL_RULES, unknown_rule
     from mlctl.render.findings import explain as render
 

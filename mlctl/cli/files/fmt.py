@@ -58,18 +58,18 @@ class _File:
 def fmt(
     session: Session,
     paths: list[str] | None = argument(
-        "Files, folders, globs, or - for stdin to stdout; this folder unless given.",
+        "Files, folders, globs, or - for stdin to stdout; this folder by default.",
         default=None,
         metavar="PATH...",
     ),
-    check: bool = flag("Write nothing; exit with 1 where a file would change.", default=False),
-    diff: bool = flag("Write nothing; show what would change.", default=False),
+    check: bool = flag("Do not write; exit with 1 if a file would change.", default=False),
+    diff: bool = flag("Do not write; show what would change.", default=False),
 ) -> Exit:
-    """Lay files out in one way: order of keys, indentation, blanks, line ends.
+    """Format files: order of keys, indentation, whitespace and line endings.
 
-    What they say stays the same, and so do quotes and comments. The order of keys is that of the
-    schemas, which is az's. Files of other tools are left alone, and so is what cannot be laid out
-    safely, with a note. Prints the files that change.
+    The meaning of files, quotes and comments stay the same. Keys are in the order of the schemas,
+    which is the order that az uses. Files of other tools are left alone; files that cannot be
+    formatted safely are skipped with a note. Prints the names of changed files.
     """
     report = Report()
     paths_ = paths or ["."]

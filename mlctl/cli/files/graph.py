@@ -37,9 +37,9 @@ def graph(
         default=Picture.TEXT,
     ),
 ) -> Exit:
-    """Draw the resources of files and what they refer to, and the steps of pipelines.
+    """Draw the resources in files and the references between them, and the steps of pipelines.
 
-    An arrow of a pipeline is data: from the step that writes it to the step that reads it.
+    In a pipeline, an arrow stands for data: from the step that writes it to the step that reads it.
     """
     from mlctl.render.graph import drawing
 

@@ -52,9 +52,9 @@ _TEMPLATES: Mapping[str, _Template] = {
     "pipeline-batch": _on_cluster(
         "a pipeline behind a batch endpoint", "pipeline-cluster", "word-count-batch"
     ),
-    "training": _on_cluster("a training job that goes on from its checkpoints", "spare-nodes"),
+    "training": _on_cluster("a training job that resumes from its checkpoints", "spare-nodes"),
     "online-blue-green": _Template(
-        "two versions of a model behind an online endpoint, which share its traffic",
+        "two model versions that share the traffic of an online endpoint",
         ("heart-risk",),
         "online-endpoint/heart-risk-prod",
         ("online-deployment/heart-risk-prod/blue", "instance_count: 3"),
@@ -62,11 +62,11 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
 }
 _PROJECT = """\
-# What holds for all files in this folder, and for the commands that name them.
+# Settings for all files in this folder.
 project: {project}
-backend: local # a simulated workspace; azure needs subscription and resource_group, too
+backend: local # a simulated workspace; azure also needs subscription and resource_group
 variables:
-  stage: dev # clusters and endpoints are called by it: a region knows each name once
+  stage: dev # part of cluster and endpoint names, which must be unique in a region
 {elsewhere}environments: # --env dev, --env prod
   dev:
     workspace: ml-dev
@@ -77,7 +77,7 @@ variables:
     protect: [{protected}]
 """
 _PROD = """\
-# What is said otherwise in production.
+# Differences in production.
 {address}:
   {said}
 """
@@ -86,24 +86,26 @@ _PROD = """\
 def init(
     session: Session,
     template: str | None = argument(
-        f"{', '.join(_TEMPLATES)}; asked for on a terminal.", default=None, metavar="[TEMPLATE]"
+        f"{', '.join(_TEMPLATES)}; if omitted, you choose one in a terminal.",
+        default=None,
+        metavar="TEMPLATE",
     ),
-    to: Path = flag("The folder to write to; made if needed.", default=Path(), metavar="DIR"),
+    to: Path = flag("The folder to write to; created if needed.", default=Path(), metavar="DIR"),
     project: str | None = flag(
-        "The name of the project; the folder's unless given, or typed on a terminal.",
+        "The name of the project; the name of the folder by default.",
         metavar="NAME",
     ),
 ) -> Exit:
-    """Begin a project: files that can be planned as they are, and mlctl.yml with dev and prod.
+    """Create a project from a template: resource files, and mlctl.yml with dev and prod.
 
-    Nothing is overwritten.
+    Existing files are never overwritten.
     """
     chosen = _template(template)
     name = _project(project, to)
     texts = {to / path: content for path, content in _contents(chosen, name).items()}
     existing = next((path for path in texts if path.exists() or path.is_symlink()), None)
     if existing is not None:
-        raise UsageError(f"{existing} exists already: name another folder with --to")
+        raise UsageError(f"{existing} already exists: choose another folder with --to")
     for path, content in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,9 +115,7 @@ def init(
             return Exit.ERROR
     session.out("\n".join(map(str, texts)))
     enter = "" if to == Path() else f"cd {shlex.quote(str(to))} && "
-    session.note(
-        f"{len(texts)} files written; see what they would create: {enter}mlctl plan . --env dev"
-    )
+    session.note(f"{len(texts)} files written. Next: {enter}mlctl plan . --env dev")
     return Exit.OK
 
 
@@ -129,12 +129,14 @@ def _template(choice: str | None) -> str:
         if choice.isdecimal() and 1 <= int(choice) <= len(names):
             return names[int(choice) - 1]
     if choice is None:
-        raise UsageError(f"name a template: {', '.join(names)}")
+        raise UsageError(
+            f"name a template, for example: mlctl init {names[0]} (or {', '.join(names[1:])})"
+        )
     if choice in _TEMPLATES:
         return choice
     near = nearest(choice, names)
-    suggestion = f"did you mean `{near}`?" if near else f"the templates are {', '.join(names)}"
-    raise UsageError(f"no template `{choice}`: {suggestion}")
+    suggestion = f"did you mean `{near}`?" if near else f"choose one of {', '.join(names)}"
+    raise UsageError(f"unknown template `{choice}`: {suggestion}")
 
 
 def _project(given: str | None, to: Path) -> str:

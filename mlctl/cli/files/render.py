@@ -10,9 +10,9 @@ from mlctl.render.terminal.terminal import clean
 
 
 def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
-    """Print the documents with overlays and the values of variables; secrets as `***`.
+    """Print the documents with overlays and variables applied, and secrets as `***`.
 
-    Exits with 1 when the files have errors.
+    Exits with 1 if the files have errors.
     """
     report = new_report(session, ignore)
     loaded = session.loader(report).load(paths)

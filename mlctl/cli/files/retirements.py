@@ -56,23 +56,21 @@ class Use:
 def retirements(
     session: Session,
     paths: list[str] | None = argument(
-        "Files and folders; this folder unless given.", default=None, metavar="[PATH...]"
+        "Files and folders; this folder by default.", default=None, metavar="PATH..."
     ),
-    live: bool = flag("What the workspace has, not files.", default=False),
-    within: str = flag("How far ahead; what is retired already is shown, too.", default="180d"),
+    live: bool = flag("Check the workspace instead of files.", default=False),
+    within: str = flag("How far to look ahead; past retirements are always shown.", default="180d"),
     fail_within: str | None = flag(
-        "Exit with 1 where something used is retired, or will be within this time.",
+        "Exit with 1 if something in use is retired, or will be within this time.",
         metavar="DURATION",
     ),
-    output: RetirementsFormat = flag(
-        "How retirements are written.", "-o", default=RetirementsFormat.HUMAN
-    ),
+    output: RetirementsFormat = flag("Output format.", "-o", default=RetirementsFormat.HUMAN),
 ) -> Exit:
-    """List what is retired or retires soon, with its day, its source, and what takes its place.
+    """List what is retired or retires soon, with the date, the source and the replacement.
 
-    VM sizes, tiers, versions of the API, the generation of SDK and CLI, images, versions of Python
-    and features, wherever a file of any kind names them: YAML, conda, Python, notebooks, scripts,
-    Bicep. Comments are passed over, and so is a line with `# mlctl:ignore=retirement`.
+    Covers VM sizes, tiers, API versions, SDK and CLI generations, images, Python versions and
+    features, in files of any kind: YAML, conda, Python, notebooks, scripts, Bicep. Comments and
+    lines with `# mlctl:ignore=retirement` are ignored.
     """
     if live and paths:
         raise InvalidValue("the workspace and files exclude each other", flag="--live")

@@ -10,9 +10,9 @@ from mlctl.cli.shell import Exit, Group, Session, argument
 
 def export(
     session: Session,
-    folder: Path = argument("Where to write them; made if need be.", metavar="DIR"),
+    folder: Path = argument("The folder to write to; created if needed.", metavar="DIR"),
 ) -> Exit:
-    """Write every schema to a folder, for an editor to check and complete YAML by."""
+    """Write every schema to a folder, so that editors can check and complete YAML."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in schema.texts().items():

@@ -41,16 +41,16 @@ class TestFormat(StrEnum):
 def run_cases(
     session: Session,
     paths: list[str] | None = argument(
-        "Case files, or folders with *.test.yml; this one unless given.",
+        "Test files, or folders with *.test.yml; this folder by default.",
         default=None,
         metavar="PATH...",
     ),
-    output: TestFormat = flag("How the results are written.", "-o", default=TestFormat.HUMAN),
-    watch: bool = flag("Run them again when a file here changes, until Ctrl-C.", default=False),
+    output: TestFormat = flag("Output format of the results.", "-o", default=TestFormat.HUMAN),
+    watch: bool = flag("Rerun when a file in this folder changes, until Ctrl-C.", default=False),
 ) -> Exit:
-    """Run a project's own tests: files, what is live before, and what is expected of them.
+    """Run a project's tests: files, the live state before, and the expected result.
 
-    Each case has a simulated workspace of its own; nothing else is read or written.
+    Each test case has its own simulated workspace; nothing else is read or written.
     """
     folders = paths or ["."]
     code = _run(session, folders, output)

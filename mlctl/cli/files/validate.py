@@ -22,8 +22,8 @@ Paths = Annotated[
 SomePaths = Annotated[
     list[str] | None,
     argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; none where"
-        " the workspace has all.",
+        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; omit to use "
+        "only the workspace.",
         metavar="PATH...",
     ),
 ]
@@ -51,7 +51,9 @@ class FindingsFormat(StrEnum):
 def validate(
     session: Session,
     paths: Paths,
-    output: FindingsFormat = flag("How findings are written.", "-o", default=FindingsFormat.HUMAN),
+    output: FindingsFormat = flag(
+        "Output format of the findings.", "-o", default=FindingsFormat.HUMAN
+    ),
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,

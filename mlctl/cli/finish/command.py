@@ -40,23 +40,24 @@ def finish(
     delays: DelayArgs,
     cloud: CloudArgs,
     report_args: ReportArgs,
-    yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Carry out a job to its end, whatever happens to its nodes.
+    """Run a job until it is done, even if its nodes are preempted.
 
-    Shows the forecast, asks, and then stays until the end: it submits the shards one after another,
-    retries lost runs, and uses dedicated nodes when the policy says so. Each step is written to a
-    journal in the workspace before it is taken: after a crash, `mlctl finish resume NAME`
-    continues, on any machine. Exits with 11 if the job is done late, 12 if it would go over budget,
-    13 if it cannot be done.
+    Shows a forecast, asks for approval and then manages the job: it splits the files into shards,
+    submits them one after the other, resubmits lost runs, and switches to dedicated nodes when the
+    policy says so. Each step is recorded in a journal in the workspace before it is taken: after a
+    crash, `mlctl finish resume NAME` continues on any machine. Exits with 11 if the job finishes
+    late, 12 if it exceeds the budget, and 13 if it cannot be done.
 
-    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the checkpoint of the run
-    before it. Without a checkpoint, and for a pipeline, a sweep or a deployment of a pipeline
-    component, each run does the whole job: --steps and --seconds-per-step are then those of each
+    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the previous run's
+    checkpoint. Without a checkpoint, and for pipelines, sweeps and deployments of pipeline
+    components, a lost run is repeated as a whole; --steps and --seconds-per-step then apply to each
     step or trial.
 
-    PATHs are applied first, as by `mlctl apply`, which shows their plan and asks. The job is then
-    that of their only batch deployment, unless -n names another one.
+    Files given as arguments are applied first, as by `mlctl apply`, after showing the plan and
+    asking for approval. The job then runs on the batch deployment in those files, unless -n selects
+    another.
     """
     if paths:
         if order_args.file is not None:
@@ -101,7 +102,7 @@ def _apply_files(session: Session, paths: list[str], output: FinishFormat, *, ye
 
 
 def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
-    """Resume a job whose controller has stopped, on any machine.
+    """Resume a job whose controller has stopped, from any machine.
 
     Exits with 10 if another controller is running.
     """
@@ -110,9 +111,11 @@ def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
 
 
 def cancel(
-    session: Session, name: Name, yes: Annotated[bool, flag("Do not ask.", "--yes", "-y")] = False
+    session: Session,
+    name: Name,
+    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Exit:
-    """Cancel a job: its run, and what was created for it."""
+    """Cancel a job: stop its runs and remove the resources created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED
     with run.hold_lease(session, name) as backend:
@@ -123,7 +126,7 @@ def cancel(
 
 
 def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
-    """Show the progress of a job: shards, runs by tier, money spent."""
+    """Show the state of a job: shards, runs by tier, and cost so far."""
     with session.backend() as backend:
         records, now = read_records(get_journals(backend), name), get_cloud(backend).now()
         data, progress = describe(records, now), Progress.from_records(records)
@@ -144,7 +147,7 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
 
 
 def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
-    """List the jobs of the workspace that `finish` has carried out, or is carrying out."""
+    """List the finish jobs of the workspace, running and ended."""
     with session.backend() as backend:
         journals, now = get_journals(backend), get_cloud(backend).now()
         listed = [describe(read_records(journals, name), now) for name in journals.names()]
@@ -158,7 +161,7 @@ def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
 
 
 def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Exit:
-    """Print the journal of a job: what happened, and when."""
+    """Print the journal of a job: each step and its time."""
     with session.backend() as backend:
         records = read_records(get_journals(backend), name)
     for record in records:

@@ -150,7 +150,7 @@ def _check_checkpoint(job: Resource, output: str, resumes: str) -> None:
         )
         raise ForecastError(text, job.label(("outputs", output, "mode")))
     if declared.get("path"):
-        text = f"every run gets its own folder for `{output}`: remove its path"
+        text = f"each run has a separate folder for `{output}`: remove its path"
         raise ForecastError(text, job.label(("outputs", output, "path")))
     entry = inputs.get(resumes)
     if not isinstance(entry, dict) or str(entry.get("type") or "uri_folder") != "uri_folder":

@@ -40,13 +40,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 FilesToApply = Annotated[
     list[str] | None,
     argument(
-        "Files and folders to apply first, with the batch deployment that takes the job.",
+        "Files and folders to apply first, including the batch deployment that runs the job.",
         metavar="PATH...",
     ),
 ]
-Name = Annotated[str, argument("The job's name.", metavar="NAME")]
-Show = Annotated[ShowFormat, flag("Output format; html is one page.", "--output", "-o")]
-Events = Annotated[FinishFormat, flag("human, or json: one event per line.", "--output", "-o")]
+Name = Annotated[str, argument("The name given to `mlctl finish`.", metavar="NAME")]
+Show = Annotated[ShowFormat, flag("Output format; html writes a single page.", "--output", "-o")]
+Events = Annotated[FinishFormat, flag("human, or json with one event per line.", "--output", "-o")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,43 +55,48 @@ class OrderArgs:
 
     endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
     file: str | None = flag(
-        "A command, pipeline or sweep job to carry out instead; - for standard input.",
+        "A command, pipeline or sweep job to finish instead; - for standard input.",
         "-f",
         metavar="FILE",
     )
     checkpoint: str | None = flag(
-        "The command job's output with checkpoints, and the input in which the next run finds"
-        " them (default: the same name).",
+        "The output in which a command job writes checkpoints, and the input from which the "
+        "next run reads them; the same name by default.",
         metavar="OUTPUT[:INPUT]",
     )
     deployment: str | None = flag(
-        "The low-priority deployment (default: the endpoint's default).", "-d", metavar="NAME"
+        "The low-priority deployment; the endpoint's default if omitted.", "-d", metavar="NAME"
     )
     input: str | None = flag("What to score: a local folder, or a URI.", metavar="URI")
-    name: str | None = flag("Name of the job and its runs (default: generated).", metavar="NAME")
+    name: str | None = flag(
+        "A name for the work and its runs; generated if omitted.", metavar="NAME"
+    )
     deadline: str | None = flag(
-        "When the job must be done: 6h from now, or 2026-11-24 06:00 (local time unless a zone is"
-        " given).",
+        "The deadline: 6h from now, or 2026-11-24 06:00 (local time unless a time zone is given).",
         metavar="DURATION|DATE",
     )
     max_cost: float | None = flag(
-        "Stop before a step that would bring the total cost above this.", min=0, metavar="USD"
+        "The budget; stop before a step that would exceed it.", min=0, metavar="USD"
     )
     policy: str | None = flag(
-        "What to do after a lost run, as in simulate (default: the cheapest that keeps the"
-        " deadline).",
+        "What to do after a lost run, as in simulate; by default the cheapest policy that "
+        "meets the deadline.",
         metavar="POLICY",
     )
-    shards: str = flag("Number of runs that share the files, or auto.", default="auto", metavar="N")
+    shards: str = flag(
+        "How many runs to split the files into, or auto.", default="auto", metavar="N"
+    )
     sure: str | None = flag(
-        "The deployment on dedicated nodes, or for a command job the cluster (default: a twin is"
-        " created and removed).",
+        "The deployment on dedicated nodes (for a command job, the cluster); if omitted, one "
+        "is created and removed.",
         metavar="NAME",
     )
     give_up_after: int = flag(
-        "Stop after this many failures in a row with the same error.", default=2, min=1, metavar="N"
+        "Stop after this many identical failures.", default=2, min=1, metavar="N"
     )
-    weather: str = flag("The weather of the forecast.", default=DEFAULT_WEATHER, metavar="NAME")
+    weather: str = flag(
+        "The preemption pattern for the forecast.", default=DEFAULT_WEATHER, metavar="NAME"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +104,13 @@ class ReportArgs:
     """Where results go, and how events are printed."""
 
     results: Path | None = flag(
-        "Folder for the results of all runs (default: NAME-results).", metavar="DIR"
+        "The folder for the merged results; NAME-results by default.", metavar="DIR"
     )
     notify: str | None = flag(
-        "Command to run at the end, with the summary as JSON on its standard input.", metavar="CMD"
+        "A command to run at the end; it receives the summary as JSON on stdin.", metavar="CMD"
     )
     output: FinishFormat = flag(
-        "human, or json: one event per line.", "-o", default=FinishFormat.HUMAN
+        "human, or json with one event per line.", "-o", default=FinishFormat.HUMAN
     )
 
 

@@ -22,9 +22,7 @@ def results_folder(order: Order, stated: Path | None, *, is_new: bool = False) -
     """Return the folder for a job's results; a new job needs an empty or missing one."""
     folder = stated or Path(f"{order.name}-results")
     if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
-        raise InvalidValue(
-            f"`{folder}` exists and is not an empty folder: choose another one", flag="--results"
-        )
+        raise InvalidValue(f"`{folder}` exists and is not an empty folder", flag="--results")
     return folder
 
 

@@ -38,9 +38,10 @@ class TierChoice(StrEnum):
 class CloudArgs:
     """How the simulated cloud behaves, besides its delays."""
 
-    delay_cv: float | None = flag("Spread of the times of nodes.", min=0, metavar="X")
+    delay_cv: float | None = flag("Coefficient of variation of node times.", min=0, metavar="X")
     setting: list[str] | None = flag(
-        "How the cloud behaves; see `mlctl local settings list` (repeatable).", metavar="NAME=VALUE"
+        "A setting of the simulated cloud; see `mlctl local settings list` (repeatable).",
+        metavar="NAME=VALUE",
     )
 
 
@@ -49,20 +50,21 @@ class FileArgs:
     """What replaces or completes the files: values, and prices."""
 
     override: list[str] | None = flag(
-        "As if the files said so: compute.max_instances=8 (repeatable).", metavar="KIND.FIELD=VALUE"
+        "Override a value of the files: compute.max_instances=8 (repeatable).",
+        metavar="KIND.FIELD=VALUE",
     )
     price: float | None = flag(
-        "Of an hour of a dedicated node; the price list's unless given.", min=0, metavar="USD"
+        "Hourly price of a dedicated node; from the price list by default.", min=0, metavar="USD"
     )
     low_priority_ratio: float | None = flag(
-        "What low priority costs of a dedicated node; the price of Spot unless given.",
+        "Low-priority price as a fraction of the dedicated price; the Spot price by default.",
         min=0,
         max=1,
         metavar="R",
     )
     spot_price: str | None = flag(
-        "What an hour of a low-priority node costs: now (Azure is asked), a price list (FILE), or"
-        " two ends in USD (0.03..0.12); the cost at both ends is told.",
+        "Hourly price of a low-priority node: now (queries Azure), a price list (FILE), or a "
+        "range in USD (0.03..0.12) for a range of costs.",
         metavar="RATE",
     )
 
@@ -72,10 +74,10 @@ class LimitArgs:
     """What a job must keep; one that does not is refused."""
 
     deadline: str | None = flag(
-        "When the job has to be done: 4h; late in one case of 20 at most.", metavar="DURATION"
+        "The deadline, such as 4h; at most 1 run in 20 may miss it.", metavar="DURATION"
     )
     max_cost: float | None = flag(
-        "What the job may cost until it is done, on average.", min=0, metavar="USD"
+        "The most that the job may cost on average until it is done.", min=0, metavar="USD"
     )
 
     @property
@@ -89,9 +91,9 @@ class BeginArgs:
     """Where in its weather a history begins."""
 
     start: list[str] | None = flag(
-        "Where in its weather each history begins: any moment (unless given), or one with nodes to"
-        " be had (available); or the time of day, HH:MM, for weather that follows the hours, which"
-        " is midnight unless given (repeatable).",
+        "Where each simulated run starts in its weather: at any moment (the default), when "
+        "nodes are available (available), or at a time of day, HH:MM, for weather that "
+        "follows the hours (midnight by default; repeatable).",
         metavar="WHEN",
         suggest=MOMENTS,
     )
@@ -102,20 +104,20 @@ class HistoryArgs(BeginArgs):
     """How many histories to simulate, and in what weather."""
 
     weather: list[str] | None = flag(
-        "What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
-        " `mlctl local preemption fit` wrote, or a trace of how many nodes there were"
-        " (repeatable). calm and stress are always there.",
+        "The preemption pattern: calm, stress, aws-v100-2023, band:5-10, or a FILE written by "
+        "`mlctl local preemption fit` or with a trace of node counts (repeatable). calm and "
+        "stress are always included.",
         metavar="NAME",
     )
     tier: TierChoice = flag("Which rows to show.", default=TierChoice.BOTH)
     runs: int | None = flag(
-        "Histories a row; 1000 unless given, of a batch job more where few of them carry the mean,"
-        " and fewer where each takes long.",
+        "Simulated runs per row; 1000 by default. For batch jobs, more if few of them "
+        "dominate the mean, and fewer if each takes long.",
         min=1,
         max=MOST_RUNS,
         metavar="N",
     )
-    seed: int = flag("Where all chance is from.", default=0, metavar="N")
+    seed: int = flag("The random seed.", default=0, metavar="N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +125,14 @@ class SubjectArgs(FileArgs):
     """The job to forecast, unless the files describe it."""
 
     deployment: str | None = flag(
-        "The deployment that takes the job, in the files or in the workspace:"
-        " ENDPOINT/NAME, or ENDPOINT for its default; the only one unless given.",
+        "The deployment that runs the job, in the files or the workspace: ENDPOINT/NAME, or "
+        "ENDPOINT for its default; may be omitted if there is only one.",
         metavar="ADDRESS",
     )
-    mini_batches: int | None = flag("So many full ones, not --files.", min=1, metavar="N")
-    input: str | None = flag("A folder whose files are counted.", metavar="DIR")
+    mini_batches: int | None = flag(
+        "Number of full mini-batches, instead of --files.", min=1, metavar="N"
+    )
+    input: str | None = flag("A folder to count files in.", metavar="DIR")
 
 
 def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
@@ -200,9 +204,9 @@ def tiers_of(choice: TierChoice) -> list[Any]:
 class WorkerArgs:
     """Who does the work; the results are the same."""
 
-    workers: int = flag("Processes at work.", default=1, min=1, max=256, metavar="N")
+    workers: int = flag("Number of processes.", default=1, min=1, max=256, metavar="N")
     scheduler: str | None = flag(
-        "The workers of a Dask cluster instead: tcp://HOST:PORT.", metavar="ADDRESS"
+        "Use the workers of a Dask cluster instead: tcp://HOST:PORT.", metavar="ADDRESS"
     )
 
 

@@ -29,19 +29,23 @@ class PlanForecastArgs:
     """What to forecast of the plan, and the work of a job; None if not given."""
 
     simulate: bool = _flag(
-        "End with what a job of each batch deployment that changes takes and costs; says how"
-        " much work it is by --files and --seconds-per-file.",
+        "Also forecast a job of each batch deployment that changes; --files and --seconds- "
+        "per-file give the amount of work.",
         default=False,
     )
-    mini_batches: int | None = _flag("So many full ones, not --files.", min=1, metavar="N")
-    input: str | None = _flag("A folder whose files are counted.", metavar="DIR")
-    deadline: str | None = _flag("When a job has to be done: 4h.", metavar="DURATION")
-    max_cost: float | None = _flag(
-        "What a job may cost until it is done: exit 5 where it costs more.", min=0, metavar="USD"
+    mini_batches: int | None = _flag(
+        "Number of full mini-batches, instead of --files.", min=1, metavar="N"
     )
-    weather: str | None = _flag(f"What takes nodes away; {WEATHER} unless given.", metavar="NAME")
+    input: str | None = _flag("A folder to count files in.", metavar="DIR")
+    deadline: str | None = _flag("The deadline of a job, such as 4h.", metavar="DURATION")
+    max_cost: float | None = _flag(
+        "The most that a job may cost until it is done; exit with 5 if it costs more.",
+        min=0,
+        metavar="USD",
+    )
+    weather: str | None = _flag(f"The preemption pattern; {WEATHER} by default.", metavar="NAME")
     runs: int | None = _flag(
-        "Histories of each; 1000 unless given.", min=1, max=MOST_RUNS, metavar="N"
+        "Simulated runs for each; 1000 by default.", min=1, max=MOST_RUNS, metavar="N"
     )
 
 

@@ -24,7 +24,9 @@ class ForecastFormat(StrEnum):
     HTML = "html"
 
 
-Output = Annotated[ForecastFormat, flag("How it is written; html is one page.", "--output", "-o")]
+Output = Annotated[
+    ForecastFormat, flag("Output format; html writes a single page.", "--output", "-o")
+]
 
 
 class Human(Protocol):

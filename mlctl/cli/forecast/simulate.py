@@ -58,18 +58,19 @@ class StudyArgs(HistoryArgs):
     """How many histories to simulate, of what kind, and who does it."""
 
     policy: list[str] | None = flag(
-        "What follows a cancelled run: resubmit (unless given), once, dedicated, fallback:K,"
-        " deadline, uniform-progress, reserve or remaining (repeatable, for a row each).",
+        "What to do after a cancelled run: resubmit (the default), once, dedicated, "
+        "fallback:K, deadline, uniform-progress, reserve or remaining (repeatable; one row "
+        "each).",
         metavar="POLICY",
     )
     shards: int | None = flag(
-        "So many jobs one after the other share the files: a lost run loses its part.",
+        "Split the files into this many consecutive jobs, so that a lost run loses only its part.",
         min=1,
         max=10_000,
         metavar="N",
     )
     precision: float | None = flag(
-        "As many histories as P(cancelled) needs to be known to plus or minus this.",
+        "Simulate until P(cancelled) is known to within plus or minus this.",
         min=0.0001,
         max=0.5,
         metavar="P",
@@ -80,10 +81,12 @@ class StudyArgs(HistoryArgs):
 class DetailArgs:
     """What to show besides the rows."""
 
-    sensitivity: bool = flag("Show what it hangs on: each assumption low and high.", default=False)
-    events: Path | None = flag("Write what happens in the first run of --run N.", metavar="FILE")
-    run: int = flag("The history of --events.", default=0, min=0, metavar="N")
-    explain_path: bool = flag("Say which rows took the exact shortcut.", default=False)
+    sensitivity: bool = flag(
+        "Show the effect of each assumption, at a low and a high value.", default=False
+    )
+    events: Path | None = flag("Write the events of the first run of --run N.", metavar="FILE")
+    run: int = flag("The simulated run that --events writes.", default=0, min=0, metavar="N")
+    explain_path: bool = flag("Show which rows used the exact shortcut.", default=False)
 
 
 def simulate(
@@ -101,11 +104,12 @@ def simulate(
     details: DetailArgs,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
-    """Forecast a batch job: how long it takes, what it costs, and how likely it is cancelled.
+    """Forecast a batch job: how long it takes, what it costs, and how likely it is to be cancelled.
 
-    From the files that will be applied, on low priority in calm, in some weather and under stress,
-    and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
-    Exits with 5 where --deadline or --max-cost is not kept.
+    Simulates the job that the files describe on low-priority nodes without preemption (calm), under
+    a recorded pattern and under stress, and on dedicated nodes. Resources that no file declares are
+    read from the workspace; nothing is written. Exits with 5 if --deadline or --max-cost is not
+    met.
     """
     from mlctl.render.forecast import batch as render
 
@@ -287,10 +291,10 @@ class StepArgs:
     steps: int | None = flag("Steps to train.", min=1, metavar="N")
     seconds_per_step: float | None = flag("Time of a step.", min=0, metavar="S")
     checkpoint_every: list[int] | None = flag(
-        "Steps between checkpoints; 0 for none (repeatable: a row each).", min=0, metavar="N"
+        "Steps between checkpoints; 0 for none (repeatable; one row each).", min=0, metavar="N"
     )
     seconds_per_checkpoint: float | None = flag("Time to write a checkpoint.", min=0, metavar="S")
-    seconds_to_restore: float | None = flag("Time to go on from a checkpoint.", min=0, metavar="S")
+    seconds_to_restore: float | None = flag("Time to resume from a checkpoint.", min=0, metavar="S")
 
 
 def training(
@@ -306,10 +310,10 @@ def training(
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
-    """Forecast a training job: its time, its cost, and the best interval between checkpoints.
+    """Forecast a training job: its duration, its cost, and the best interval between checkpoints.
 
-    Of a command job, on its cluster or serverless. The best interval stands beside Young's and
-    Daly's; it is exact where losses are a Poisson process of one node.
+    Works for command jobs on a cluster or serverless. The best interval is shown next to those of
+    Young and Daly; it is exact if the losses of one node are a Poisson process.
     """
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.forecast.training import report as training_report

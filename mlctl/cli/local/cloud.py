@@ -21,7 +21,7 @@ from mlctl.simulator.control_plane.resources import quota as quotas
 
 Location = Annotated[
     str | None,
-    flag("The region; the workspace's unless given.", "--location", "-l", metavar="REGION"),
+    flag("The region; by default the workspace's.", "--location", "-l", metavar="REGION"),
 ]
 
 
@@ -38,7 +38,7 @@ def opened(session: Session) -> Iterator[LocalBackend]:
 
 
 def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
-    """Show the clock, the workspaces, what is running, the faults and the locks."""
+    """Show the clock, workspaces, running operations, faults and locks."""
     with opened(session) as local:
         now = control.status(local.handle)
         data: Data = {
@@ -72,7 +72,7 @@ def advance(
     output: Output = OutputFormat.NONE,
     query: Query = None,
 ) -> Exit:
-    """Let virtual time pass; nothing sleeps."""
+    """Advance virtual time, without waiting."""
     length = duration(time)
     with opened(session) as local:
         try:
@@ -87,10 +87,10 @@ def advance(
 
 def reset(
     session: Session,
-    seed: str = flag("What all chance in the new cloud comes from.", default="0"),
-    yes: bool = flag("Do not ask.", "-y", default=False),
+    seed: str = flag("The random seed of the new cloud.", default="0"),
+    yes: bool = flag("Do not ask for confirmation.", "-y", default=False),
 ) -> Exit:
-    """Make the cloud new: no workspace, the clock at its start, quotas and faults as at first."""
+    """Reset the cloud: no workspaces, initial time, default quotas and no faults."""
     with opened(session) as local:
         if not yes and not session.confirmed("Delete every workspace of the simulated cloud?"):
             return Exit.ERROR
@@ -105,12 +105,12 @@ def quota_set(
     family: list[str] | None = flag(
         "Dedicated cores of a VM family (repeatable).", metavar="FAMILY=N"
     ),
-    computes: int | None = flag("How many computes.", min=0),
-    pools: int | None = flag("How many Batch Pools.", min=0),
-    vms_per_pool: int | None = flag("How many VMs in each Batch Pool.", min=0),
+    computes: int | None = flag("Number of compute resources.", min=0),
+    pools: int | None = flag("Number of Batch pools.", min=0),
+    vms_per_pool: int | None = flag("Number of VMs in each Batch pool.", min=0),
     location: Location = None,
 ) -> Exit:
-    """Set the quotas of the subscription in a region, and the limits of its Batch Pool account."""
+    """Set the quotas of the subscription in a region, and the limits of its Batch account."""
     families = dict(_family(text) for text in family or [])
     numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
     if not families and all(number is None for number in numbers):
@@ -139,7 +139,7 @@ def quota_list(
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
-    """List the quotas of a region: those in use or set, and those that people run into."""
+    """List the quotas of a region that are in use, were set, or are commonly exceeded."""
     with opened(session) as local:
         own = control.quotas(local.handle, location or local.location)
         everywhere = control.quotas(local.handle, EVERYWHERE)
@@ -171,10 +171,10 @@ def usage(
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
-    """List node-hours and cost by tier of every cluster, pool and job.
+    """List node-hours and cost by tier for every cluster, pool and job.
 
-    A job's are part of its cluster's. Prices are those of size, region and tier when the cluster
-    was made; one that is not known is "unknown", never 0.
+    The usage of a job is part of its cluster's. Prices are those of size, region and tier when the
+    cluster was created; unknown prices are shown as "unknown", never as 0.
     """
     from mlctl.simulator.control_plane import billing
 

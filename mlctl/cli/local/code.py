@@ -11,13 +11,13 @@ from mlctl.service_errors import Permanent
 def on(
     session: Session,
     python: str | None = flag(
-        "The Python with what the code imports; mlctl's own unless given.", metavar="EXE"
+        "The Python with the packages that the code imports; mlctl's own by default.", metavar="EXE"
     ),
 ) -> Exit:
-    """Run the code of jobs and of deployments that are invoked, as `--run-code` does once.
+    """Run the code of jobs and of invoked deployments, as `--run-code` does for one command.
 
-    It runs on this machine, with your rights. The setting is yours, for this state file: files of
-    a repository cannot make it.
+    The code runs on this machine with your permissions. The setting applies to this state file;
+    files in a repository cannot turn it on.
     """
     interpreter = python_of(session, CodeArgs(run_code=True, python=python))
     _write(session, interpreter if python is not None else "")
@@ -25,13 +25,13 @@ def on(
 
 
 def off(session: Session) -> Exit:
-    """Run no code: endpoints answer with an echo, jobs with files that are made up."""
+    """Do not run code: endpoints answer with an echo, and jobs produce placeholder files."""
     _write(session, None)
     return Exit.OK
 
 
 def show(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
-    """Show whether code is run for this state file, and by which Python."""
+    """Show whether this state file runs code, and with which Python."""
     state = key(session.environment)
     python = read(session.environment).get(state)
     data = {"state": state, "run_code": python is not None, "python": python or None}

@@ -17,19 +17,20 @@ _LOCAL: Commands = {
     "usage": cloud.usage,
     "quota": Group("Core quotas of a region.", {"set": cloud.quota_set, "list": cloud.quota_list}),
     "delays": Group(
-        "How long nodes take to come and to go.",
+        "How long nodes take to start and stop.",
         {"set": settings.delays_set, "show": settings.delays_show},
     ),
     "settings": Group(
-        "How the cloud behaves, and why.",
+        "Settings of the simulated cloud.",
         {"set": settings.settings_set, "list": settings.settings_list},
     ),
-    "tenancy": Group("The queue that classic jobs share.", {"set": settings.tenancy_set}),
+    "tenancy": Group("The shared queue of classic jobs.", {"set": settings.tenancy_set}),
     "workload": Group(
-        "How long jobs take.", {"set": settings.workload_set, "list": settings.workload_list}
+        "How much work jobs have, and how long it takes.",
+        {"set": settings.workload_set, "list": settings.workload_list},
     ),
     "preemption": Group(
-        "What takes low-priority nodes away.",
+        "How low-priority nodes are preempted.",
         {
             "set": preemption.preemption_set,
             "show": preemption.preemption_show,
@@ -45,7 +46,7 @@ _LOCAL: Commands = {
         {"set": preemption.capacity_set, "show": preemption.capacity_show},
     ),
     "fault": Group(
-        "Faults: make calls fail, be throttled, take long or lose their answer.",
+        "Faults: calls that fail, are throttled, take long or lose their response.",
         {"add": faults.add, "list": faults.list_, "clear": faults.clear},
     ),
 }

@@ -47,20 +47,26 @@ class FaultOperation(StrEnum):
 class FaultArgs:
     """Which calls or requests fail, when, and how."""
 
-    operation: FaultOperation | None = flag("Which calls of the cloud; any.")
-    target: str | None = flag("Calls about this resource; * and ? match any.", metavar="ADDRESS")
-    method: str | None = flag("Requests to the emulator: GET.", metavar="METHOD")
-    path: str | None = flag("Requests to the emulator: '*/computes/*'.", metavar="PATTERN")
-    nth: int = flag("The first call that it strikes.", default=1, min=1)
-    times: int = flag("How many calls in a row; 0 for all to come.", default=1, min=0)
-    every: bool = flag("Strike each n-th call instead.", default=False)
+    operation: FaultOperation | None = flag("The calls to affect; any by default.")
+    target: str | None = flag("The resource; * and ? are wildcards.", metavar="ADDRESS")
+    method: str | None = flag(
+        "The HTTP method of requests to the emulator, such as GET.", metavar="METHOD"
+    )
+    path: str | None = flag(
+        "The path of requests to the emulator, such as '*/computes/*'.", metavar="PATTERN"
+    )
+    nth: int = flag("The first call to affect.", default=1, min=1)
+    times: int = flag("How many calls in a row; 0 for all that follow.", default=1, min=0)
+    every: bool = flag("Affect every n-th call instead.", default=False)
     seconds: str = flag("The delay, or the Retry-After.", default="1", metavar="DURATION")
     code: str | None = flag("The service's error code.")
     status: int | None = flag("The HTTP status.", min=200, max=599)
     message: str | None = flag("The service's error message.")
-    retry_after: RetryAfter | None = flag("How a refusal says when to ask again; none.")
-    length: int | None = flag("Where a truncated answer breaks off; at 0.", "--bytes", min=0)
-    style: OperationStyle | None = flag("How the emulator reports that a write goes on.")
+    retry_after: RetryAfter | None = flag("The form of Retry-After in a refusal; none by default.")
+    length: int | None = flag(
+        "The byte at which a truncated response ends; 0 by default.", "--bytes", min=0
+    )
+    style: OperationStyle | None = flag("How the emulator reports a long-running operation.")
 
     def fault(self, name: FaultName) -> faults.AnyFault:
         """Return the fault that the flags describe."""
@@ -81,13 +87,14 @@ def add(
     trouble: Annotated[FaultName, argument("What happens to the call.")],
     flags: FaultArgs,
 ) -> Exit:
-    """Make calls to come go wrong, in the cloud or on the way to its emulator.
+    """Make future calls fail, in the cloud or on the network to its emulator.
 
-    fail and throttle refuse calls, delay makes them long, drop loses the answer of what was done,
-    fail-operation accepts them and fails later, ignore does not apply a changed create-only field:
-    of the calls that --operation and --target name. Of the requests to the emulator that --method
-    and --path name, refuse answers with --status, hang-up breaks the connection, slow answers
-    --seconds late, truncate breaks off after --bytes, style reports a write in another --style.
+    For calls selected by --operation and --target: fail and throttle refuse the call, delay slows
+    it down, drop loses the response after the work was done, fail-operation accepts the call and
+    fails later, ignore does not apply a change to a create-only field. For requests to the emulator
+    selected by --method and --path: refuse responds with --status, hang-up closes the connection,
+    slow delays the response by --seconds, truncate cuts it after --bytes, style reports a write in
+    another --style.
     """
     fault = flags.fault(trouble)
     with opened(session) as local:
@@ -101,7 +108,7 @@ def add(
 
 
 def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
-    """List the faults, and how many calls each has seen."""
+    """List the faults and how many calls each has matched."""
     with opened(session) as local:
         data = [fault.to_json() for fault in control.status(local.handle).faults]
         print_data(session, data, output, query)
@@ -111,10 +118,10 @@ def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = 
 def clear(
     session: Session,
     numbers: list[int] | None = argument(
-        "Which ones; all of them unless given.", default=None, metavar="NUMBER"
+        "The numbers of the faults; all by default.", default=None, metavar="NUMBER"
     ),
 ) -> Exit:
-    """Remove faults, those of the cloud and of the wire alike."""
+    """Remove faults of the cloud and of the network."""
     with opened(session) as local:
         session.note(f"{control.clear_faults(local.handle, numbers or ())} removed")
     return Exit.OK

@@ -105,7 +105,7 @@ _flag = partial(flag, panel=SIMULATED)
 WorkloadName = Annotated[
     str,
     flag(
-        "What `mlctl local workload set NAME` said of the work.",
+        "A workload defined with `mlctl local workload set NAME`.",
         "--workload",
         metavar="NAME",
         panel=SIMULATED,
@@ -118,21 +118,22 @@ class BatchFlags:
     """The work of a batch job: its mini-batches."""
 
     files: int | None = _flag("Files in the input.", metavar="N")
-    seconds_per_file: float | None = _flag("Time of each file of a mini-batch.", metavar="S")
+    seconds_per_file: float | None = _flag("Time to process each file.", metavar="S")
     seconds_per_mini_batch: float | None = _flag(
-        "Time of each mini-batch, besides that of its files.", metavar="S"
+        "Overhead of each mini-batch, in addition to its files.", metavar="S"
     )
     seconds_per_start: float | None = _flag(
-        "Time until a node that comes to the job can work: image, init().", metavar="S"
+        "Time until a new node can work: pulling the image, running init().", metavar="S"
     )
     cv: float | None = _flag(
-        "Spread of these times: the coefficient of variation of a log-normal factor.", metavar="X"
+        "Variation of these times: the coefficient of variation of a log-normal factor.",
+        metavar="X",
     )
     fail_probability: float | None = _flag(
-        "How likely an attempt at a mini-batch is to fail.", metavar="P"
+        "Probability that an attempt at a mini-batch fails.", metavar="P"
     )
     trace: Path | None = _flag(
-        "Times of mini-batches, one after the other, instead: JSON, [seconds, ...].", metavar="FILE"
+        "Times of consecutive mini-batches instead, as JSON: [seconds, ...].", metavar="FILE"
     )
 
 
@@ -144,7 +145,7 @@ class TrainingFlags:
     seconds_per_step: float | None = _flag("Time of a step.", metavar="S")
     checkpoint_every: int | None = _flag("Steps between checkpoints; 0 for none.", metavar="N")
     seconds_per_checkpoint: float | None = _flag("Time to write a checkpoint.", metavar="S")
-    seconds_to_restore: float | None = _flag("Time to go on from a checkpoint.", metavar="S")
+    seconds_to_restore: float | None = _flag("Time to resume from a checkpoint.", metavar="S")
 
 
 def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
@@ -165,7 +166,7 @@ def check(jobs: Jobs, name: str, flags: BatchFlags | TrainingFlags) -> None:
     flags_set = [*_given(flags), *(["workload"] if name != DEFAULT_NAME else [])]
     if flags_set:
         listed = ", ".join("--" + flag.replace("_", "-") for flag in flags_set)
-        text = f"{listed}: only the simulated cloud (--backend local) has a workload."
+        text = f"{listed}: only the simulated cloud (--backend local) has these flags."
         raise UsageError(text)
 
 

@@ -49,39 +49,42 @@ class PreemptionArgs:
         suggest=_weathers,
     )
     start: list[str] | None = flag(
-        "The time of day now, HH:MM, for weather that follows the hours; or where outages and"
-        " traces begin: at a moment that the seed chooses (any), or one with nodes to be had"
-        " (available) (repeatable). Unless given there are nodes.",
+        "The current time of day, HH:MM, for weather that follows the hours; or where outages "
+        "and traces start: at a random moment (any), or when nodes are available (available, "
+        "the default) (repeatable).",
         metavar="WHEN",
         suggest=MOMENTS,
     )
-    poisson: str | None = flag("Each node, whatever its age.", metavar="PER_NODE_HOUR")
+    poisson: str | None = flag(
+        "A constant rate for each node, whatever its age.", metavar="PER_NODE_HOUR"
+    )
     eviction_rate: str | None = flag(
-        "Each node, as a band of Azure's eviction rates or a percentage an hour says.",
+        "A constant rate for each node, from a band of Azure's eviction rates or as a "
+        "percentage per hour.",
         metavar="BAND",
         suggest=_bands,
     )
     shock: str | None = flag(
-        "Drops of capacity, which each node that is up falls to with this probability.",
+        "Drops in capacity, in which each running node is lost with this probability.",
         metavar="PER_HOUR,FRACTION",
     )
     hyper_exponential: str | None = flag(
-        "Lives of this spread: a coefficient of variation of 1 or more.", metavar="PER_NODE_HOUR,CV"
+        "Node lifetimes with this coefficient of variation, 1 or more.", metavar="PER_NODE_HOUR,CV"
     )
     weibull: str | None = flag(
         "With a shape below 1, nodes that have lived long live longer.",
         metavar="PER_NODE_HOUR,SHAPE",
     )
     bathtub: str | None = flag(
-        "Lives of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
+        "Node lifetimes of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
         metavar="A,T1,T2,B",
     )
     trace: str | None = flag(f"How many nodes there are: {TRACE_SHAPE}.", metavar="FILE")
-    offset: int | None = flag("Where the trace begins.", metavar="N")
+    offset: int | None = flag("Where to start in the trace.", metavar="N")
     script: str | None = flag(
         'Exact losses: [[seconds, node index or "all"], ...].', metavar="FILE"
     )
-    none: bool = flag("Nothing takes nodes away.", default=False)
+    none: bool = flag("Turn preemption off.", default=False)
 
     @property
     def any_process(self) -> bool:
@@ -92,9 +95,9 @@ class PreemptionArgs:
 
 
 def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
-    """Set what takes low-priority nodes away, in the place of what did so far; several combine.
+    """Set how low-priority nodes are preempted, replacing earlier settings; flags can be combined.
 
-    Times of scripts and traces count from now. Dedicated nodes are never preempted.
+    Times in scripts and traces count from now. Dedicated nodes are never preempted.
     """
     from mlctl.simulator.control_plane import disruptions
 
@@ -116,7 +119,7 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
 def preemption_show(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
 ) -> Exit:
-    """Show what takes low-priority nodes away now."""
+    """Show how low-priority nodes are preempted at present."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
@@ -129,10 +132,10 @@ def preemption_show(
 def preempt(
     session: Session,
     cluster: str = argument("Name of the cluster.", metavar="CLUSTER"),
-    nodes: int | None = flag("How many; 1 unless given.", min=1, metavar="N"),
-    every: bool = flag("All that are up.", "--all", default=False),
+    nodes: int | None = flag("How many nodes; 1 by default.", min=1, metavar="N"),
+    every: bool = flag("All running nodes.", "--all", default=False),
 ) -> Exit:
-    """Take nodes of a low-priority cluster away, now."""
+    """Preempt nodes of a low-priority cluster now."""
     from mlctl.simulator.control_plane import disruptions
 
     if every and nodes is not None:
@@ -148,11 +151,11 @@ def preempt(
 def lock(
     session: Session,
     clusters: list[str] | None = argument(
-        "Names; every cluster unless given.", default=None, metavar="CLUSTER"
+        "Names of clusters; all by default.", default=None, metavar="CLUSTER"
     ),
-    remove: bool = flag("Take the lock away.", default=False),
+    remove: bool = flag("Remove the lock.", default=False),
 ) -> Exit:
-    """Put a resource lock on clusters: they cannot scale or be deleted ("resizing (0 -> 0)")."""
+    """Lock clusters with a resource lock: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
@@ -220,20 +223,22 @@ def weather_of(text: str) -> Weather:
 def preemption_fit(
     session: Session,
     source: Path = flag(
-        "Preempted Nodes and Total Nodes by the minute: what Azure Monitor or"
-        " `mlctl compute metrics -o json` says; or a trace, as --trace of `set`.",
+        "Preempted Nodes and Total Nodes by the minute, from Azure Monitor or `mlctl compute "
+        "metrics -o json`; or a trace, as for --trace of `set`.",
         "--from",
         default=...,
         metavar="FILE",
     ),
-    cores_per_node: int | None = flag("The metrics are those of cores.", min=1, metavar="N"),
-    out: Path | None = flag("Write it as weather, for `set --weather FILE`.", "-o", metavar="FILE"),
+    cores_per_node: int | None = flag("The metrics count cores, not nodes.", min=1, metavar="N"),
+    out: Path | None = flag(
+        "Write the result as weather, for `set --weather FILE`.", "-o", metavar="FILE"
+    ),
 ) -> Exit:
-    """Fit what takes nodes away to the metrics of a cluster, by maximum likelihood.
+    """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood.
 
-    Says the rate at which single nodes are lost, how often capacity drops and which share of the
-    nodes a drop takes, how often there are no nodes at all and for how long, with 95 % intervals,
-    whether losses come together, and whether the second half of the time is like the first.
+    Reports the rate at which single nodes are lost, how often capacity drops and what share of the
+    nodes each drop takes, and how often and how long no nodes are available, with 95 % intervals;
+    also whether losses cluster, and whether the two halves of the period agree.
     """
     from mlctl.forecast.weather import fit
 
@@ -314,26 +319,28 @@ _TIERS = ("dedicated", "low_priority")
 class CapacityArgs:
     """The process that says how many nodes exist; `nodes` goes with `outages` too."""
 
-    nodes: int | None = flag("As many nodes, always.", metavar="N")
+    nodes: int | None = flag("A constant number of nodes.", metavar="N")
     outages: str | None = flag(
-        "Times without any node, at random, of this mean length; --nodes between them.",
+        "Random outages without any nodes, of this mean length; --nodes between them.",
         metavar="PER_HOUR,SECONDS",
     )
     outage_cv: float | None = flag(
-        "Spread of outages: log-normal of this coefficient of variation (real ones: 3);"
-        " exponential unless given.",
+        "Draw outages from a log-normal distribution with this coefficient of variation (real "
+        "ones: 3); exponential by default.",
         metavar="X",
     )
     trace: str | None = flag(f"As many as {TRACE_SHAPE}.", metavar="FILE")
-    script: str | None = flag("As many as [[seconds, nodes from then on], ...].", metavar="FILE")
-    none: bool = flag("As many as anybody asks for.", default=False)
-    tier: str | None = flag("Of this tier; of each unless given.", suggest=_TIERS)
+    script: str | None = flag(
+        "A script of node counts: [[seconds, nodes from then on], ...].", metavar="FILE"
+    )
+    none: bool = flag("Unlimited nodes.", default=False)
+    tier: str | None = flag("Only for this tier; both tiers by default.", suggest=_TIERS)
 
 
 def capacity_set(session: Session, args: CapacityArgs) -> Exit:
-    """Set how many nodes every region has, for all its clusters together.
+    """Set how many nodes each region has, for all its clusters together.
 
-    A cluster that finds none waits for one. Dedicated nodes are never taken away.
+    A cluster that gets no node waits for one. Dedicated nodes are never preempted.
     """
     from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
@@ -354,7 +361,7 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
 def capacity_show(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
 ) -> Exit:
-    """Show how many nodes every region has now, by tier."""
+    """Show how many nodes each region has now, by tier."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:

@@ -18,9 +18,12 @@ from mlctl.workload import DEFAULT_NAME
 def delays_set(
     session: Session,
     delays: DelayArgs,
-    cv: float | None = flag("Their spread: coefficient of variation.", metavar="X"),
+    cv: float | None = flag("The coefficient of variation of the times.", metavar="X"),
 ) -> Exit:
-    """Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not given stays as it is."""
+    """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m.
+
+    Times that are not given stay the same.
+    """
     from mlctl.simulator.control_plane import disruptions
 
     texts: dict[str, str | None] = asdict(delays)
@@ -39,7 +42,7 @@ def delays_set(
 
 
 def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
-    """Show how long nodes take to come and to go, in seconds."""
+    """Show how long nodes take to start and stop, in seconds."""
     from mlctl.simulator.control_plane import disruptions
 
     names = {**{f"{name}_s": name for name in DelayArgs.__annotations__}, "delay_cv": "cv"}
@@ -57,7 +60,7 @@ def settings_set(
     session: Session,
     pairs: list[str] = argument("See `mlctl local settings list`.", metavar="NAME=VALUE"),
 ) -> Exit:
-    """Set how the simulated cloud behaves where no resource says so."""
+    """Set defaults for the behaviour of the simulated cloud."""
     from mlctl.simulator.control_plane import disruptions
 
     changes: dict[str, object] = dict(pair(text) for text in pairs)
@@ -69,10 +72,10 @@ def settings_set(
 def settings_list(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
 ) -> Exit:
-    """List how the simulated cloud behaves, and where each figure comes from.
+    """List the settings of the simulated cloud, and the source of each value.
 
-    S is stated by Microsoft's or hi-ml's pages on the subject, D by other documentation of Azure, R
-    was recorded of Azure, A is an assumption.
+    S is stated by Microsoft's or hi-ml's pages on the subject, D by other Azure documentation, R
+    was recorded on Azure, and A is an assumption.
     """
     from mlctl.simulator.control_plane import disruptions
 
@@ -92,13 +95,15 @@ def settings_list(
 
 def tenancy_set(
     session: Session,
-    slots: int = flag("Jobs that run at once.", default=4, min=1, metavar="N"),
-    arrivals: float = flag("Jobs of others, at random.", default=0.0, min=0, metavar="PER_HOUR"),
-    mean: str = flag("How long those take on average.", default="1h", metavar="DURATION"),
+    slots: int = flag("Number of jobs that run at once.", default=4, min=1, metavar="N"),
+    arrivals: float = flag(
+        "Rate at which jobs of other users arrive.", default=0.0, min=0, metavar="PER_HOUR"
+    ),
+    mean: str = flag("Mean duration of those jobs.", default="1h", metavar="DURATION"),
 ) -> Exit:
-    """Set how the queue behaves that classic jobs without a pool share with other people's.
+    """Set the behaviour of the shared queue for classic jobs without a pool.
 
-    No figure of it was ever published: all of them are assumptions.
+    Microsoft never published figures for this queue: all values are assumptions.
     """
     from mlctl.simulator.control_plane.jobs import creation
     from mlctl.simulator.engine.model import SharedQueueSettings
@@ -114,16 +119,16 @@ def workload_set(
     batch: BatchFlags,
     training: TrainingFlags,
     name: str = flag(
-        "The workload, for jobs that name it; that of all others unless given.",
+        "A name for the workload, for jobs that refer to it; if omitted, the default for all jobs.",
         "-n",
         default=DEFAULT_NAME,
         metavar="NAME",
     ),
 ) -> Exit:
-    """Set how much there is to do in a job, and how long it takes, for the jobs to come.
+    """Set the amount and duration of work for future jobs.
 
-    What is not given stays as it is, except that one flag about the time of a mini-batch replaces
-    all of them. A mini-batch keeps its time: a rerun takes as long.
+    Values that are not given stay the same, except that a flag about the duration of a mini-batch
+    replaces all other such flags. A mini-batch keeps its duration when it is rerun.
     """
     from mlctl.simulator.control_plane import disruptions
 
@@ -138,7 +143,7 @@ def workload_set(
 def workload_list(
     session: Session, output: Output = OutputFormat.JSON, query: Query = None
 ) -> Exit:
-    """List the workloads: how much there is to do in jobs that name them, and how long it takes."""
+    """List the workloads: the amount and duration of work for jobs that name them."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:

@@ -49,16 +49,16 @@ def suppose(
     session: Session,
     addresses: list[str] = argument("compute/NAME, model/NAME:VERSION, ...", metavar="ADDRESS..."),
 ) -> Exit:
-    """Make plain stand-ins for what lives in a real workspace, so that files can be planned.
+    """Create stand-ins for resources of a real workspace, so that files can be planned.
 
-    What is there already stays as it is; a version that is not named is 1.
+    Existing resources are not changed; the version is 1 unless given.
     """
     parsed = [_address(text) for text in addresses]
     with opened(session) as local:
         existing = local.read(parsed)
         for address in parsed:
             if address in existing:
-                session.note(f"{address} exists already")
+                session.note(f"{address} already exists")
                 continue
             local.put(address, _body(address, local.location)).wait()
             session.note(f"{address} is supposed")

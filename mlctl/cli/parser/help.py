@@ -58,7 +58,7 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
 def describe(option: Option) -> str:
     """Return the help of a flag: its meaning, allowed values and default."""
     allowed = f"Allowed values: {', '.join(option.choices)}." if option.choices else ""
-    default = f"Default: {option.default}." if option.default else ""
+    default = f"Default: {option.default.removesuffix('.')}." if option.default else ""
     return "  ".join(part for part in (option.help, allowed, default) if part)
 
 
@@ -228,7 +228,7 @@ _OF_KIND: Mapping[str, Mapping[str, str]] = {
     },
     "wait": {
         "Wait until it is made": "mlctl {kind} wait -n {name} --created",
-        "Wait until it is there at all": "mlctl {kind} wait -n {name} --exists",
+        "Wait until it exists": "mlctl {kind} wait -n {name} --exists",
     },
 }
 

@@ -25,7 +25,7 @@ ScriptOrYaml = Annotated[
         metavar="PATH",
     ),
 ]
-Form = Annotated[RehearsalFormat, flag("How the rehearsal is written.", "--output", "-o")]
+Form = Annotated[RehearsalFormat, flag("Output format.", "--output", "-o")]
 
 
 def rehearse(
@@ -37,11 +37,11 @@ def rehearse(
     training: TrainingArgs,
     output: Form = RehearsalFormat.HUMAN,
 ) -> Exit:
-    """Run a scoring or training script here, take its nodes away, and compare the results.
+    """Test a scoring or training script against node losses, on this machine.
 
-    A calm run comes first, then a run for each kill. Exits with 1 where inputs are lost or doubled,
-    a training starts over, or something else breaks; each finding says how to run its kill again.
-    The script runs with your rights: rehearse code that you would run.
+    The first run has no kills; each of the others has one. Exits with 1 if inputs are lost or
+    duplicated, if training starts over, or if anything else breaks; each finding shows how to
+    repeat its kill. The script runs with your permissions, so rehearse only code that you trust.
     """
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.training.model import Training

@@ -23,15 +23,17 @@ _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 class CodeArgs:
     """Which code of PATH to rehearse, on which inputs."""
 
-    input: str | None = flag("A few inputs as the job would get them.", metavar="DIR|FILE")
+    input: str | None = flag("Sample inputs, as the job would receive them.", metavar="DIR|FILE")
     deployment: str | None = flag(
-        "Which of several deployments or steps of PATH.", metavar="ADDRESS"
+        "The deployment or step to use if PATH has several.", metavar="ADDRESS"
     )
-    tabular: bool = flag("Give `run` rows, as parallel jobs do, and not files.", default=False)
+    tabular: bool = flag(
+        "Pass rows to `run`, as parallel jobs do, instead of files.", default=False
+    )
     arguments: str | None = flag("Arguments of the scoring script.", metavar="WORDS")
-    model: Path | None = flag("The model of a scoring script by itself.", metavar="DIR|FILE")
+    model: Path | None = flag("The model, if PATH is a scoring script.", metavar="DIR|FILE")
     workers: int | None = flag(
-        "Workers on each node of a scoring script; the deployment's, or 1.",
+        "Workers per node for a scoring script; by default the deployment's value, or 1.",
         metavar="N",
         min=1,
         max=64,
@@ -42,14 +44,18 @@ class CodeArgs:
 class KillArgs:
     """Which nodes are lost."""
 
-    preempt: float | None = flag("Losses per node-hour, all in one run.", metavar="RATE", min=0)
-    weather: str | None = flag("Losses by a weather, all in one run.", metavar="NAME")
-    script: Path | None = flag(
-        "Losses as lines of `SECOND NODE|all`, all in one run.", metavar="FILE"
+    preempt: float | None = flag(
+        "Node losses per node-hour, all in one run.", metavar="RATE", min=0
     )
-    kills: int = flag("Runs with one kill each.", default=10, metavar="N", min=0, max=1000)
-    kill: int | None = flag("Only this kill, once more.", metavar="K", min=1, max=1000)
-    seed: int = flag("Another seed, other kills.", default=0, metavar="S", min=0)
+    weather: str | None = flag("Node losses under a weather, all in one run.", metavar="NAME")
+    script: Path | None = flag(
+        "Node losses as lines of `SECOND NODE|all`, all in one run.", metavar="FILE"
+    )
+    kills: int = flag(
+        "Number of runs with one kill each.", default=10, metavar="N", min=0, max=1000
+    )
+    kill: int | None = flag("Repeat only this kill.", metavar="K", min=1, max=1000)
+    seed: int = flag("The random seed, which selects the kills.", default=0, metavar="S", min=0)
 
     def schedule(self) -> KillSchedule:
         """Return the losses that the flags ask for."""
@@ -64,13 +70,17 @@ class KillArgs:
 class RunArgs:
     """Where the code runs."""
 
-    nodes: int | None = flag("Nodes; the deployment's, at least 2.", metavar="N", min=1, max=64)
-    python: str | None = flag("The Python with what the script imports.", metavar="EXE")
-    keep: Path | None = flag("Leave what the runs wrote in this new folder.", metavar="DIR")
-    network: bool = flag("Let the script reach the network.", default=False)
+    nodes: int | None = flag(
+        "Number of nodes; by default the deployment's, at least 2.", metavar="N", min=1, max=64
+    )
+    python: str | None = flag(
+        "The Python with the packages that the script imports.", metavar="EXE"
+    )
+    keep: Path | None = flag("Keep the output of the runs in this new folder.", metavar="DIR")
+    network: bool = flag("Allow the script to use the network.", default=False)
     strict: Strict = False
     stub: bool = flag(
-        "Answer by a hash in place of packages that are absent, and of an MLflow model.",
+        "Replace missing packages and an MLflow model with stand-ins that answer by a hash.",
         default=False,
     )
 
@@ -79,10 +89,12 @@ class RunArgs:
 class TrainingArgs:
     """Flags that only training jobs have."""
 
-    steps: int | None = flag("Let a training make so many steps.", metavar="N", min=1)
-    seconds_per_step: float | None = flag("Time of a step on a node; 60 s.", metavar="S", min=0.001)
+    steps: int | None = flag("Number of training steps.", metavar="N", min=1)
+    seconds_per_step: float | None = flag(
+        "Time of a step on a node; 60 s by default.", metavar="S", min=0.001
+    )
     kill_at_any_time: bool = flag(
-        "Kill a training anywhere: at any line, before and in the middle of any write.",
+        "Kill training anywhere: at any line, and before or during any write.",
         default=False,
     )
 

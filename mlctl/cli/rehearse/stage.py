@@ -44,7 +44,9 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     except OSError as error:
         raise InvalidValue(str(error), flag="--python") from None
     if not runs.network and not without_network():
-        session.note("note: this system cannot isolate a process from the network: it stays open")
+        session.note(
+            "note: this system cannot isolate the network of a process, so the network stays open"
+        )
     folder = _folder(runs.keep)
     mark = uuid.uuid4().hex
     patience = session.flags.timeout or _PATIENCE

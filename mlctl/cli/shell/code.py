@@ -24,11 +24,9 @@ _LARGEST = 1 << 20  # bytes of the setting
 class CodeArgs:
     """Whether code runs, and in which Python."""
 
-    run_code: bool = flag(
-        "Run the user's own code on this machine, with your rights.", default=False
-    )
+    run_code: bool = flag("Run user code on this machine, with your permissions.", default=False)
     python: str | None = flag(
-        "The Python with what the code imports; mlctl's own unless given.", metavar="EXE"
+        "The Python with the packages that the code imports; mlctl's own by default.", metavar="EXE"
     )
 
 

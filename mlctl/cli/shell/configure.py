@@ -26,20 +26,20 @@ _KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
 def configure(
     session: Session,
     defaults: list[TypedFlag] | None = flag(
-        "Set defaults: subscription, group, workspace, location; an empty value removes.",
+        "Set defaults: subscription, group, workspace, location; an empty value removes one.",
         "-d",
         metavar="NAME=VALUE ...",
     ),
     list_defaults: str | None = flag(
-        "List the defaults, and where they are set.", "-l", metavar=SWITCH
+        "List the defaults and where each is set.", "-l", metavar=SWITCH
     ),
     output: Output = OutputFormat.JSON,
     query: Query = None,
 ) -> Exit:
-    """Set or list the defaults of the workspace's name.
+    """Set or list defaults: subscription, resource group, workspace and location.
 
-    They are kept in mlctl's own file, ~/.config/mlctl/config. Flags, environment variables and
-    mlctl.yml are over them; they are over the defaults of `az configure`.
+    They are stored in ~/.config/mlctl/config. Flags, environment variables and mlctl.yml take
+    precedence over them; they take precedence over `az configure`.
     """
     if not defaults and list_defaults is None:
         raise UsageError("give --defaults NAME=VALUE ..., or --list-defaults.")

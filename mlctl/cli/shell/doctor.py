@@ -39,16 +39,16 @@ class DoctorFormat(StrEnum):
 
 def doctor(
     session: Session,
-    output: DoctorFormat = flag("How findings are written.", "-o", default=DoctorFormat.HUMAN),
+    output: DoctorFormat = flag("Output format of the findings.", "-o", default=DoctorFormat.HUMAN),
     report: Path | None = flag(
-        "Write down in which form the service answers: codes, names of headers, keys of"
-        " bodies. No value, id or name is in it, so that it can be sent to the authors.",
+        "Record the form of the service's responses: status codes, header names and body "
+        "keys. The file contains no values, ids or names, so you can send it to the authors.",
         metavar="FILE",
     ),
 ) -> Exit:
-    """Check credentials, workspace, permissions, locks and quotas, and say what to do.
+    """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems.
 
-    Nothing is changed. Exits with 1 when something is wrong, with 0 otherwise, warnings included.
+    Changes nothing. Exits with 1 if there is an error, and with 0 otherwise, even with warnings.
     """
     checks = []
     for check in _checks(session, report):

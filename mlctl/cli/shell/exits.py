@@ -29,45 +29,57 @@ class Exit(IntEnum):
 
 # The code, the verbs that end so, and what it says.
 MEANINGS: tuple[tuple[Exit, str, str], ...] = (
-    (Exit.OK, "all", "Done; of `validate`: valid. A reader that has had enough is no error."),
-    (Exit.ERROR, "all", "An error. Of `validate` and the plan family, wrong usage is one too."),
-    (Exit.ERROR, "`fmt --check`", "A file is not in canonical layout, or cannot be read."),
-    (Exit.USAGE, "az-style", "Wrong usage: an unknown flag, a value that is none."),
+    (
+        Exit.OK,
+        "all",
+        "Success; for `validate`, all files are valid. A closed output pipe is not an error.",
+    ),
+    (
+        Exit.ERROR,
+        "all",
+        "An error. For `validate` and the plan commands, this includes wrong usage.",
+    ),
+    (Exit.ERROR, "`fmt --check`", "A file is not formatted, or cannot be read."),
+    (Exit.USAGE, "az-style", "Wrong usage: an unknown flag or an invalid value."),
     (
         Exit.CHANGES,
         "`plan`, `drift --detailed-exitcode`",
-        "There are changes; 0 is none, 1 an error.",
+        "There are changes; 0 means none, 1 an error.",
     ),
-    (Exit.NOT_FOUND, "az-style", "There is no such resource."),
-    (Exit.STALE, "`apply`", "The world has moved since the plan was made; a new plan is needed."),
+    (Exit.NOT_FOUND, "az-style", "The resource does not exist."),
+    (Exit.STALE, "`apply`", "The workspace has changed since the plan was made; plan again."),
     (
         Exit.REFUSED,
         "`plan`, `apply`, `destroy`, `delete`, `simulate`",
         "Refused by a policy, a protection, `--prune-limit`, `--max-cost` or `--deadline`.",
     ),
-    (Exit.REJECTED, "`apply`, `destroy`", "The backend would reject the plan; nothing was begun."),
+    (
+        Exit.REJECTED,
+        "`apply`, `destroy`",
+        "The backend would reject the plan; nothing was changed.",
+    ),
     (
         Exit.PARTIAL,
         "`apply`, `destroy`",
-        "Something was done, and something failed or was not started.",
+        "Some changes were made, and others failed or were not started.",
     ),
     (
         Exit.CANCELLED,
         "`apply`, `destroy`",
         "Stopped by Ctrl-C, SIGTERM or SIGHUP, or not approved.",
     ),
-    (Exit.TIMED_OUT, "`apply`, `destroy`", "The backend took longer than it was given."),
+    (Exit.TIMED_OUT, "`apply`, `destroy`", "The backend exceeded the time limit."),
     (
         Exit.LOCKED,
         "`apply`, `destroy`, `import`",
-        "Another apply of the project holds the lease, and nothing was begun; or it was lost on the"
-        " way, and what is left is listed.",
+        "Another apply of the project holds the lease, and nothing was changed; or the lease was"
+        " lost during the apply, and the remaining steps are listed.",
     ),
-    (Exit.CANCELLED, "`finish`", "Not begun, cancelled, or left running after Ctrl-C."),
-    (Exit.LOCKED, "`finish`", "Another controller of the job is at work."),
+    (Exit.CANCELLED, "`finish`", "Not started, cancelled, or left running after Ctrl-C."),
+    (Exit.LOCKED, "`finish`", "Another controller of the job is running."),
     (Exit.LATE, "`finish`", "The job is done, but after its deadline."),
-    (Exit.OVER_BUDGET, "`finish`", "Stopped before a step that would pass `--max-cost`."),
-    (Exit.IMPOSSIBLE, "`finish`", "Given up after equal failures (`--give-up-after`)."),
+    (Exit.OVER_BUDGET, "`finish`", "Stopped before a step that would exceed `--max-cost`."),
+    (Exit.IMPOSSIBLE, "`finish`", "Gave up after identical failures (`--give-up-after`)."),
     (Exit.BUG, "all", "A bug in mlctl. `--debug` shows the traceback."),
 )
 _HEAD = """\
@@ -75,21 +87,21 @@ _HEAD = """\
 
 <!-- Generated from mlctl/cli/shell/exits.py; `make docs` writes it. -->
 
-Two dialects, never mixed within one verb. The az-style verbs (`compute`, `batch-endpoint`,
-`batch-deployment`, `model`, `environment` and the other groups) end as az does. `validate`, `fmt`,
-`plan`, `apply` and `destroy` end as Terraform does, so that 2 means one thing only: there are
-changes.
+mlctl has two sets of exit codes, and each command uses one of them. The az-style commands
+(`compute`, `batch-endpoint`, `batch-deployment`, `model`, `environment` and the other groups) use
+az's codes. `validate`, `fmt`, `plan`, `apply` and `destroy` use Terraform's codes, so that 2 only
+ever means that there are changes.
 
-| code | verbs | meaning |
+| code | commands | meaning |
 |---|---|---|
 """
 _TAIL = """
-A second Ctrl-C, SIGTERM or SIGHUP ends the process at once, by that signal: shells show 130, 143 or
-129. Under `nohup`, SIGHUP is ignored.
+A second Ctrl-C, SIGTERM or SIGHUP kills the process at once, so the shell shows 130, 143 or 129.
+Under `nohup`, SIGHUP is ignored.
 
-Once the service has left a step of an apply without an answer as often as it is asked, nothing new
-is started. The rest is listed as not started, and the code is 7, or 1 where nothing was done. What
-was written and could not be read back counts as done, and is listed as not verified.
+If the service does not answer a step of an apply after all retries, no new steps are started. The
+remaining ones are listed as not started, and the code is 7, or 1 if nothing was changed. Changes
+that could not be read back count as made, and are listed as not verified.
 """
 
 

@@ -28,27 +28,31 @@ class GlobalArgs:
     )
     backend: str | None = _flag("local (a simulated workspace) or azure.", metavar="NAME")
     env: str | None = _flag(
-        "An environment of mlctl.yml: its workspace, variables and overlays; several with"
-        " commas between, or all.",
+        "An environment in mlctl.yml, with its workspace, variables and overlays; several "
+        "separated by commas, or all.",
         metavar="NAME",
     )
-    var: list[str] | None = _flag("A variable of the files (repeatable).", metavar="NAME=VALUE")
+    var: list[str] | None = _flag(
+        "Set a variable used in the files (repeatable).", metavar="NAME=VALUE"
+    )
     var_file: list[str] | None = _flag("A YAML file of variables (repeatable).", metavar="FILE")
     auth: str | None = _flag(
-        "Where tokens for Azure come from: default, cli, env, managed-identity,"
-        " workload-identity or browser.",
+        "How to sign in to Azure: default, cli, env, managed-identity, workload-identity or "
+        "browser.",
         metavar="WAY",
     )
     cloud: str | None = _flag("AzureCloud, AzureChinaCloud or AzureUSGovernment.", metavar="NAME")
     timeout: float | None = _flag(
-        "How long one operation on Azure may take; 1800 unless given.",
+        "Time limit for one operation on Azure; 1800 by default.",
         metavar="SECONDS",
         min=1,
         max=_LONGEST,
     )
-    price_file: str | None = _flag("What nodes cost; `prices:` of mlctl.yml.", metavar="FILE")
+    price_file: str | None = _flag(
+        "A price list for nodes; overrides `prices:` in mlctl.yml.", metavar="FILE"
+    )
     only_show_errors: bool = _flag("Only show errors, suppressing notes.", default=False)
-    verbose: bool = _flag("Say more about what is done and why.", default=False)
+    verbose: bool = _flag("Show more about what is done and why.", default=False)
     debug: bool = _flag("Show the traceback of an internal error.", default=False)
 
     @property

@@ -40,9 +40,9 @@ def next_step(session: Session) -> str:
 def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
     """Return the situation, and each command with its purpose."""
     if not any(True for _ in source.discover(["."], Report())):
-        return "no YAML file is here", [
-            ("mlctl init", "begin a project: files, dev and prod"),
-            ("mlctl export --to infra", "or write what a workspace has as files"),
+        return "no YAML files here", [
+            ("mlctl init", "create a project with dev and prod"),
+            ("mlctl export --to infra", "or write an existing workspace to files"),
             _ALL,
         ]
     files = shlex.quote(session.paths[0]) + (
@@ -51,36 +51,36 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
     plan, valid = f"mlctl plan {files}", f"mlctl validate {files}"
     if session.journals.unfinished():
         return "an apply was interrupted", [
-            (plan, "see what it left, and what would be restored"),
-            (f"mlctl apply {files} --resume", "restore it"),
+            (plan, "show what it left unfinished"),
+            (f"mlctl apply {files} --resume", "finish it"),
             _ALL,
         ]
     errors, graph = _check(session, session.paths[0])
     if errors:
         return f"{counted(errors, 'error')} in the files", [
-            (valid, "see each, with its place and a fix"),
-            ("mlctl explain CODE", "what a rule means"),
+            (valid, "show each error and how to fix it"),
+            ("mlctl explain CODE", "explain a rule"),
             _ALL,
         ]
     if not graph.resources:
-        return "no file here is one of Azure ML", [
-            ("mlctl init --to infra", "begin a project"),
-            (valid, "see what was left out, and why"),
+        return "no Azure ML files here", [
+            ("mlctl init --to infra", "create a project"),
+            (valid, "show which files were skipped, and why"),
             _ALL,
         ]
     declared = f"{counted(len(graph.resources), 'resource')} in files"
-    last = [(f"mlctl graph {files}", "what refers to what"), _ALL]
+    last = [(f"mlctl graph {files}", "show how resources refer to each other"), _ALL]
     if "batch-deployment" in graph.by_kind:
-        last[0] = (f"mlctl simulate {files} --files 1000", "what a batch job takes and costs")
+        last[0] = (f"mlctl simulate {files} --files 1000", "forecast time and cost of a batch job")
     if session.backend_name == "local" and not LOCAL_DB.exists():
-        return f"{declared}, nothing applied from here yet", [
-            (plan, "what would be created, and its cost"),
-            (f"mlctl apply {files}", "create it, in a simulated workspace"),
+        return f"{declared}, nothing applied yet", [
+            (plan, "show what would be created, and its cost"),
+            (f"mlctl apply {files}", "create it in a simulated workspace"),
             *last,
         ]
     return declared, [
-        (plan, "what the files would change"),
-        (f"mlctl drift {files}", "what others have changed"),
+        (plan, "show what would change"),
+        (f"mlctl drift {files}", "show changes made elsewhere"),
         *last,
     ]
 

@@ -53,7 +53,9 @@ Query = Annotated[
 class OutputArgs:
     """How an az-style command prints data; None means "as configured"."""
 
-    output: OutputFormat | None = flag("Output format; json unless configured.", "-o", panel=GLOBAL)
+    output: OutputFormat | None = flag(
+        "Output format; json unless another is configured.", "-o", panel=GLOBAL
+    )
     query: Query = None
 
 

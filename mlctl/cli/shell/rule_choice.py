@@ -20,7 +20,7 @@ Select = Annotated[
     ),
 ]
 Ignore = Annotated[list[str] | None, flag(_IGNORE, "--ignore", metavar="CODE")]
-Strict = Annotated[bool, flag("Warnings fail too.", "--strict")]
+Strict = Annotated[bool, flag("Treat warnings as errors.", "--strict")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

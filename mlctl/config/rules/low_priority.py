@@ -98,10 +98,10 @@ def _report_spot(cluster: Resource) -> Diagnostic:
     """MLC422, at the tier of a cluster."""
     return Diagnostic(
         IS_SPOT,
-        "low-priority nodes are Spot VMs since 2026-03-31: their price moves, and Azure Advisor"
-        " says that new clusters cannot have them",
+        "low-priority nodes have been Spot VMs since 2026-03-31: their price varies, and Azure"
+        " Advisor says that new clusters cannot have them",
         Label(_find_tier(cluster.document)),
-        "write tier: dedicated if the job has a deadline; mlctl advise compares both",
+        "for jobs with a deadline, write tier: dedicated; mlctl advise compares both",
         address=f"compute/{cluster.address.name}",
     )
 

@@ -97,7 +97,7 @@ def _inline_of_another_type(
     content = content or ("spark" if "entry" in component else "command")
     expected = _COMPONENTS.get(step_type) if step_type else None
     if "pipeline" in (component_type, content) and expected in (None, "pipeline"):
-        message, hint = "is a pipeline, which needs its own file", "name the file"
+        message, hint = "is a pipeline, which needs a separate file", "name the file"
     elif not component_type and content == "parallel" and expected in (None, content):
         message, hint = "is parallel, but has no `type`", "write `type: parallel` in it"
     elif expected not in (None, component_type or content):

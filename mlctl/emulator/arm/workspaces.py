@@ -138,7 +138,7 @@ def done(_call: Call) -> Response:
 
 
 def beside(call: Call) -> Response:
-    """GET or DELETE of a companion of a workspace: it always exists, and is not stored."""
+    """Answer for a resource that a workspace stands on, which always exists and keeps nothing."""
     if call.request.method == "DELETE":
         return Response(204)
     path = call.request.path

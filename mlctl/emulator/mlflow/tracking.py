@@ -239,7 +239,7 @@ def _experiment(call: Call, key: str, value: str) -> Data:
 def _create_experiment(call: Call) -> Data:
     name = runs.text(call, "name")
     if any(entry["name"] == name for entry in _experiments(call)):
-        raise Permanent("RESOURCE_ALREADY_EXISTS", f"The experiment `{name}` is there already.")
+        raise Permanent("RESOURCE_ALREADY_EXISTS", f"The experiment `{name}` already exists.")
     call.blob_store.put(ItemKind.EXPERIMENT, f"{call.scope}/{name}", _pairs(call.data.get("tags")))
     return {"experiment_id": runs.experiment_id(call, name)}
 

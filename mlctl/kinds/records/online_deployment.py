@@ -90,7 +90,7 @@ KIND = Kind(
         route_flag=flag(
             "--all-traffic",
             "",
-            text="Send all traffic of the endpoint to it once it exists, and verify that.",
+            text="Send all traffic to the new deployment once it exists, and verify this.",
         ),
         needs_file=True,
         printed_empty=("environment_variables",),
@@ -108,8 +108,8 @@ KIND = Kind(
             "update --local-enable-gpu": _LOCAL,
             "create --vscode-debug": _LOCAL,
             "update --vscode-debug": _LOCAL,
-            "create --package-model": "a preview, which first builds an image of the model",
-            "update --skip-script-validation": "mlctl reports what a script lacks, but accepts it",
+            "create --package-model": "a preview, which makes an image of the model first",
+            "update --skip-script-validation": "problems of a script are reported, not refused",
         },
     ),
 )

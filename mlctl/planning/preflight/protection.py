@@ -44,7 +44,7 @@ def _find_protected(
                 PROTECTED,
                 f"{change.address} would be {_DONE[change.action]}, but is protected by {why}",
                 place or label,
-                "keep it, or first remove the protection in a separate change",
+                "keep it, or end the protection first, in a separate change",
                 (label,) if label is not None and place is not None else (),
                 str(change.address),
             )

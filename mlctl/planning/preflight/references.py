@@ -97,7 +97,7 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
             used_by = [user for user in used_by if user not in declared] + sorted(declared_users)
         remaining = [user for user in used_by if user not in deleted]
         if remaining:
-            again = " and cannot be recreated" if change.action is Action.REPLACE else ""
+            again = " and cannot be created again" if change.action is Action.REPLACE else ""
             message = f"{change.address} is still used by {_list_some(remaining)}{again}"
             yield _report_deleted(IN_USE, change, message)
 

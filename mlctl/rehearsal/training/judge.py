@@ -103,7 +103,7 @@ def judge(
     `settled` are codes that were shown already.
     """
     for name, place in (entry for life in run.lives for entry in life.read):
-        why = f"`{name}`, which an earlier life has left, is read: on another node it is missing"
+        why = f"`{name}`, left by an earlier run, is read: on another node it does not exist"
         yield Evidence(rules.STATE_ELSEWHERE, why, place, number)
         return
     if len(run.lives) == 1:

@@ -60,7 +60,7 @@ _BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOC
 def advice(error: ServiceError) -> str | None:
     """Return a one-sentence hint for an error; None if there is none."""
     if full := re.search(_LIMIT, error.message):
-        return f"delete {full[1]} that nobody needs, or request a higher limit"
+        return f"delete unused {full[1]}, or request a higher limit"
     for pattern, text in _BY_CODE.items():
         if re.search(pattern, error.code, re.IGNORECASE):
             return text

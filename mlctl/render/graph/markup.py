@@ -66,12 +66,16 @@ def dot(panels: Sequence[Panel]) -> str:
 
 def _dot_panel(panel: Panel, number: int) -> Iterator[str]:
     ids = _ids(panel, number)
-    rows = ceil(sqrt(2.5 * len(_groups(panel))))  # a group is wider than it is high
-    packing = f'  pack=20; packmode="array_{rows}"; {{'
+    groups = _groups(panel)
+    rows = ceil(sqrt(2.5 * len(groups)))  # a group is wider than it is high
+    if panel.packed:  # `dot` fills each column from its foot
+        columns = range(0, len(groups), rows)
+        groups = [group for start in columns for group in groups[start : start + rows][::-1]]
+    packing = f'  pack=20; packmode="array_u{rows}"; {{'
     yield packing if panel.packed else f"  subgraph cluster_{number} {{"
     if not panel.packed:
         yield f"    label={_quoted(_title(panel))};"
-    for index, (group, nodes) in enumerate(_groups(panel)):
+    for index, (group, nodes) in enumerate(groups):
         if group:
             yield f"    subgraph cluster_{number}_{index} {{ label={_quoted(group)}; style=rounded;"
         for node in nodes:

@@ -97,7 +97,7 @@ def in_motion(plan: Plan) -> Iterator[str]:
         wait = f"mlctl {address.kind} wait -n {address.name}{above} --updated"
         yield clean(
             f"{address} was not compared: it is {state(change.live.body if change.live else {})},"
-            f" and its new state is unknown until that ends. Wait for it, then plan again: {wait}"
+            f" so its final state is not known yet. Wait for it, and plan again: {wait}"
         )
 
 

@@ -49,7 +49,7 @@ def copy(store: Store, uri: str, folder: Path, label: str) -> None:
     """
     path = find(store, uri)
     if path is None or not path.exists():
-        why = f"they were at `{path}`" if path else f"nobody here has uploaded `{uri}`"
+        why = f"they were at `{path}`" if path else f"`{uri}` was not uploaded here"
         raise Permanent("NoFiles", f"the files of {label} are not on this machine: {why}")
     target = folder / PurePosixPath(key(uri)).name
     try:

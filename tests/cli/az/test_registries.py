@@ -168,7 +168,7 @@ def test_a_model_is_downloaded_with_its_folder_or_its_file(
     ("line", "why"),
     [
         ("-n none -v 1", "was not found"),
-        ("-n elsewhere -v 1", "nobody here has uploaded"),
+        ("-n elsewhere -v 1", "was not uploaded here"),
         ("-n gone -v 1", "they were at"),
         ("-n here -v 1 -p here.pkl", "Not a directory"),
     ],

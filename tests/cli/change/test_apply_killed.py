@@ -242,7 +242,7 @@ def test_resume_of_files_that_are_gone_says_so(mlctl: Run, scoring: Path) -> Non
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     scoring.rename(scoring.with_name("moved"))
     done = mlctl("apply", "--resume", "--yes")
-    assert (done.code, "is not there any more: name the files" in done.err) == (1, True)
+    assert (done.code, "no longer exists: name the files" in done.err) == (1, True)
     assert mlctl("apply", "--resume", "moved", "--yes").code == 0
     assert (there(mlctl), journals(scoring.parent)) == (("blue", "old"), [])
 

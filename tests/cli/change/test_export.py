@@ -130,7 +130,7 @@ def test_files_that_are_there_are_not_overwritten_unless_asked(
     model.write_text("mine")
     done = mlctl("export", "model", "--to", "out")
     assert (done.code, model.read_text()) == (1, "mine")
-    assert "exists already: name another folder, or pass --overwrite" in done.err
+    assert "already exists: choose another folder, or pass --overwrite" in done.err
     assert mlctl("export", "model", "--to", "out", "--overwrite").code == 0
     assert model.read_text() != "mine"
 
@@ -167,7 +167,7 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(
     file.parent.mkdir(parents=True)
     file.symlink_to(tmp_path / "elsewhere.yml")
     done = mlctl("export", "model", "--to", "out", *(["--overwrite"] if overwrite else []))
-    why = "a link leads out of out" if overwrite else "exists already"
+    why = "a link leads out of out" if overwrite else "already exists"
     assert (done.code, why in done.err) == (1, True)
     assert not (tmp_path / "elsewhere.yml").exists()
     file.unlink()

@@ -293,5 +293,5 @@ def test_a_supposed_resource_is_marked_and_changes_nothing_that_is_there(mlctl: 
     assert mlctl("local", "suppose", "compute/cpu", "data/d:3", "model/m").code == 0
     assert mlctl("compute", "show", "-n", "cpu").json["tags"] == {"mlctl.supposed": "true"}
     assert mlctl("data", "show", "-n", "d", "-v", "3").json["version"] == "3"
-    assert "compute/cpu exists already" in mlctl("local", "suppose", "compute/cpu").err
+    assert "compute/cpu already exists" in mlctl("local", "suppose", "compute/cpu").err
     assert "only these can be supposed" in mlctl("local", "suppose", "job/x").err

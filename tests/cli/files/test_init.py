@@ -68,7 +68,7 @@ def test_nothing_is_overwritten(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text("mine")
     done = mlctl("init", "training")
     assert done.code == 1
-    assert "job.yml exists already: name another folder with --to" in done.err
+    assert "job.yml already exists: choose another folder with --to" in done.err
     assert (tmp_path / "job.yml").read_text() == "mine"
     assert not (tmp_path / "cluster.yml").exists()
 
@@ -76,13 +76,13 @@ def test_nothing_is_overwritten(mlctl: Run, tmp_path: Path) -> None:
 def test_without_a_terminal_a_template_has_to_be_named(mlctl: Run) -> None:
     done = mlctl("init")
     assert done.code == 1
-    assert f"name a template: {', '.join(TEMPLATES)}" in done.err
+    assert f"name a template, for example: mlctl init {TEMPLATES[0]}" in done.err
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["trainig"], "no template `trainig`: did you mean `training`?"),
+        (["trainig"], "unknown template `trainig`: did you mean `training`?"),
         (["training", "--project", "a b"], "`a b` cannot name a project"),
     ],
 )

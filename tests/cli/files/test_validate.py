@@ -24,7 +24,9 @@ def test_valid_files_exit_with_0_and_are_counted(mlctl: Run, sample: Path) -> No
 def test_information_is_a_line_with_its_place(mlctl: Run, sample: Path) -> None:
     done = mlctl("validate", "sample", "--ignore", "retiring-size", "--strict")
     told, success, end = done.out.split("\n")
-    assert told.startswith("info: sample/low-pri-cluster.yml:8:7: low-priority nodes are Spot VMs")
+    assert told.startswith(
+        "info: sample/low-pri-cluster.yml:8:7: low-priority nodes have been Spot VMs"
+    )
     assert (done.code, success, end) == (0, "Success! 4 files are valid.", "")
 
 

@@ -26,15 +26,12 @@ def staged(mlctl: Run, sample: Path) -> Run:
     ("flags", "words"),
     [
         (("--input", "empty"), "the input `empty` has no files"),
-        (("--input", "images", "--deadline", "0s"), "`0s` ends at once"),
-        (("--input", "images", "--max-cost", "inf"), "a budget must be finite"),
-        (("--input", "images", "--name", "../x"), "`../x` is not a valid name"),
-        (("--input", "images", "--name", "a" * 201), "is not a valid name"),
-        (
-            ("--input", "images", "--results", "images"),
-            "`images` exists and is not an empty folder",
-        ),
-        (("--input", "images", "--results", "file"), "`file` exists and is not an empty folder"),
+        (("--input", "images", "--deadline", "0s"), "`0s` is over at once"),
+        (("--input", "images", "--max-cost", "inf"), "a budget has an end"),
+        (("--input", "images", "--name", "../x"), "`../x` is no name"),
+        (("--input", "images", "--name", "a" * 201), "is no name"),
+        (("--input", "images", "--results", "images"), "`images` exists and is not"),
+        (("--input", "images", "--results", "file"), "`file` exists and is not an empty"),
     ],
 )
 def test_it_is_refused_and_nothing_is_begun(

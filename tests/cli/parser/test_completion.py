@@ -64,7 +64,7 @@ def test_a_value_that_is_a_file_is_left_to_the_shell() -> None:
 
 def test_zsh_is_given_words_with_what_they_mean() -> None:
     text, _ = other("zsh", "mlctl compute sh")
-    meaning = "Show a compute cluster. Exits with 3 when there is none."
+    meaning = "Show a compute cluster. Exits with 3 if it does not exist."
     assert text == f"""_arguments '*: :(("show":"{meaning}"))'"""
 
 

@@ -22,8 +22,8 @@ def test_the_commands_stand_in_their_sections_a_line_each() -> None:
 
 def test_a_sentence_that_is_too_long_for_its_line_is_cut_where_it_can_stand_alone() -> None:
     page = text(ROOT, (), width=100)
-    assert "init              : Begin a project.\n" in page
-    assert "drift             : Show what differs from the files in the workspace" in page
+    assert "init              : Create a project from a template.\n" in page
+    assert "drift             : Show how the workspace differs from the files" in page
 
 
 def test_the_flags_of_every_command_are_explained_once() -> None:

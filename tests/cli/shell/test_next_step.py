@@ -21,7 +21,7 @@ def test_in_an_empty_folder_a_project_is_begun(mlctl: Run) -> None:
 def test_files_that_were_never_applied_are_planned_first(mlctl: Run, tmp_path: Path) -> None:
     mlctl("init", "low-priority-batch", "--project", "scoring")
     done = mlctl()
-    assert "4 resources in files, nothing applied from here yet" in done.out
+    assert "4 resources in files, nothing applied yet" in done.out
     assert commands(done.out)[:2] == ["mlctl plan . --env dev", "mlctl apply . --env dev"]
     assert mlctl("apply", ".", "--env", "dev", "--yes").code == 0
     assert commands(mlctl().out)[:2] == ["mlctl plan . --env dev", "mlctl drift . --env dev"]

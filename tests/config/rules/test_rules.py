@@ -93,8 +93,8 @@ NESTED = "{jobs: {a: {command: ls, environment: azureml:e:1}}}"
         ("", PARALLEL, ["is parallel, but has no `type`"]),
         ("type: parallel", PARALLEL, ["is parallel, but has no `type`"]),
         ("", "{type: parallel, " + PARALLEL[1:], []),
-        ("", NESTED, ["is a pipeline, which needs its own file"]),
-        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which needs its own file"]),
+        ("", NESTED, ["is a pipeline, which needs a separate file"]),
+        ("", "{type: pipeline, " + NESTED[1:], ["is a pipeline, which needs a separate file"]),
         ("type: parallel", COMMAND, ["is a command, but the step a parallel"]),
     ],
 )

@@ -123,6 +123,17 @@ def test_150_resources_are_no_wider_than_they_are_high_and_no_band() -> None:
     assert 1 / 3 < width / height < 3
 
 
+@pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
+def test_many_endpoints_are_drawn_in_order_down_the_columns() -> None:
+    dot = markup.dot([many(50)])
+    done = subprocess.run(["dot", "-Tplain"], input=dot, capture_output=True, text=True, check=True)
+    line = re.compile(r"^node \S+ (\S+) (\S+) \S+ \S+ \"batch-endpoint/(e\d+)", re.MULTILINE)
+    nodes = line.findall(done.stdout)
+    places = {name: (round(float(left)), -float(up)) for left, up, name in nodes}
+    names = [name for name in sorted(places) if name[1] == "0"]
+    assert names == sorted(names, key=lambda name: places[name])
+
+
 def test_resources_stand_below_what_refers_to_them() -> None:
     tree = markup.text(drawn(SAMPLES / "low-priority-batch"))
     assert tree.startswith("classifier-xgboost (model deployment)\n├─ endpoint_name: ")
