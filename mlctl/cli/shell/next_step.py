@@ -68,12 +68,12 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
             (valid, "show which files were skipped, and why"),
             _ALL,
         ]
-    there = f"{counted(len(graph.resources), 'resource')} in files"
+    declared = f"{counted(len(graph.resources), 'resource')} in files"
     last = [(f"mlctl graph {files}", "show how resources refer to each other"), _ALL]
     if "batch-deployment" in graph.by_kind:
         last[0] = (f"mlctl simulate {files} --files 1000", "forecast time and cost of a batch job")
     if session.backend_name == "local" and not LOCAL_DB.exists():
-        return f"{there}, nothing applied yet", [
+        return f"{declared}, nothing applied yet", [
             (plan, "show what would be created, and its cost"),
             (f"mlctl apply {files}", "create it in a simulated workspace"),
             *last,
