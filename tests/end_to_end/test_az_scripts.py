@@ -109,7 +109,7 @@ def test_the_shim_can_be_installed_for_the_steps_of_a_pipeline(tmp_path: Path) -
     """
     done = run(script, tmp_path)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
-    assert "tools/az is there" in done.stderr
+    assert "tools/az was written" in done.stderr
 
 
 def test_where_the_shim_cannot_be_written_another_folder_is_asked_for(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_while_the_backend_is_local_no_line_reaches_azure(tmp_path: Path) -> Non
     done = run(f"{BOTH.format(flags='')}\n{lines}", tmp_path)
     assert done.stdout.splitlines() == [f"states {line}: 2" for line in ELSEWHERE]
     assert "az storage account: the local cloud of mlctl stands for `az ml` only" in done.stderr
-    assert "az ml data mount: a compute mounts" in done.stderr
+    assert "az ml data mount: the compute mounts" in done.stderr
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ ERROR: Saved plan is stale. These have changed since the plan was made:
   compute/cpu-prod
 == prod: exit code 4 ==
 == last ==
-Not begun, because prod has failed.
+Not started, because prod has failed.
 == last: exit code 0 ==
 """
 
@@ -81,14 +81,14 @@ def test_what_happened_is_told_of_each_environment_with_the_resource_first(
     assert [*reports.environments(LOG, words)] == [
         "- **dev**: done.",
         "- **prod**: `compute/cpu-prod`: the workspace has changed. Nothing was written here.",
-        "- **last**: not begun.",
+        "- **last**: not started.",
     ]
 
 
 def test_where_a_check_failed_no_environment_was_begun(reports: ModuleType) -> None:
-    log = LOG.split("== last ==", maxsplit=1)[0] + "Nothing was begun in any environment.\n"
+    log = LOG.split("== last ==", maxsplit=1)[0] + "Nothing was started in any environment.\n"
     first, second, last = reports.environments(log, {4: "stale"}.get)
-    assert first == "- **dev**: not begun."
+    assert first == "- **dev**: not started."
     assert second == "- **prod**: `compute/cpu-prod`: stale."
     assert "nothing was written anywhere" in last
 

@@ -126,7 +126,7 @@ def test_a_text_is_laid_out(text: str, expected: str) -> None:
         ("--- {name: a}\n", "line of its `---`"),
         ("name: a\n...\n", "follows the last document"),
         ("run: |\n  x", "without a line break"),
-        ("a:\n  &x\n  b: 1\n", "line of its own"),
+        ("a:\n  &x\n  b: 1\n", "separate line"),
         ("a: b\u2028c\n", "rare character"),
     ],
 )

@@ -81,7 +81,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
                 code = _show(session, checked.items(), output, applying=True)
                 for conflict in conflicts:
                     session.say(f"ERROR: {conflict}")
-                session.say("Nothing was begun in any environment.")
+                session.say("Nothing was started in any environment.")
                 return code if code != Exit.OK else Exit.REJECTED
         results = runs.run(in_order=bool(values.get("in_order")))
         code = _show(session, results, output, applying=applying)

@@ -35,16 +35,16 @@ def environments(log: str, word: Callable[[int], str]) -> Iterator[str]:
     `word` says what an exit code means.
     """
     ended = {name: int(code) for name, code in _ENDED.findall(log)}
-    whole = "Nothing was begun in any environment." in log
+    whole = "Nothing was started in any environment." in log
     for name, text in _SECTIONS.findall(log):
         resource = next(iter(_RESOURCE.findall(text)), "")
-        begun = not whole and not text.startswith("Not begun")
-        what = word(ended.get(name, 0)) if begun or ended.get(name) else "not begun"
+        begun = not whole and not text.startswith("Not started")
+        what = word(ended.get(name, 0)) if begun or ended.get(name) else "not started"
         first = f"`{resource}`: " if resource and ended.get(name) else ""
         change = " Nothing was written here." if begun and ended.get(name) == _STALE else ""
         yield f"- {_inert(name)}: {first}{what}.{change}"
     if whole:
-        yield "\nAll plans are checked before the first is begun: nothing was written anywhere."
+        yield "\nAll plans are checked before the first is started: nothing was written anywhere."
 
 
 def _inert(name: str) -> str:

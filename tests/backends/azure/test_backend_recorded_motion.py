@@ -25,8 +25,8 @@ ssh_public_access_enabled: true
 NOT_COMPARED = """\
 No changes to what could be compared.
 
-compute/aml03 was not compared: it is updating, and what it will be is told when that has ended.
-Wait for it, and plan again: mlctl compute wait -n aml03 --updated
+compute/aml03 was not compared: it is updating, so its final state is not known yet. Wait for it,
+and plan again: mlctl compute wait -n aml03 --updated
 """
 
 

@@ -247,7 +247,7 @@ def test_families_without_cores_are_information_on_one_line() -> None:
 def test_a_look_that_is_refused_is_a_finding_with_advice() -> None:
     verdict, text = found("quota", ("GET */usages", no(403)))
     assert verdict is HealthStatus.FAILED
-    assert "ask for a role" in text
+    assert "request a role" in text
 
 
 def test_the_locks_of_the_emulator_are_found() -> None:
@@ -267,5 +267,5 @@ def test_the_summary_counts_what_is_wrong() -> None:
         HealthCheck("b", HealthStatus.WARNING, ""),
     ] * 2
     assert health.summary(checks) == "2 checks failed, 2 warnings."
-    assert health.summary(checks[:1]) == "1 thing is wrong."
+    assert health.summary(checks[:1]) == "1 check failed."
     assert health.summary([]) == "Everything is in order."

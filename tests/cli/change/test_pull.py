@@ -57,7 +57,7 @@ def test_what_a_variable_says_stays_one(mlctl: Run, tmp_path: Path) -> None:
     file = changed(mlctl, tmp_path, text)
     done = mlctl("pull", "infra", "--write")
     assert done.code == 1
-    assert "compute/cpu max_instances is unchanged: the file uses a variable there" in done.err
+    assert "compute/cpu max_instances is left: the file uses a variable there" in done.err
     assert "max_instances: ${{ var.most }}" in file.read_text()
     assert "tags: {team: x}" in file.read_text()
 
@@ -180,6 +180,6 @@ def test_a_link_out_of_the_folder_is_not_written(mlctl: Run, tmp_path: Path) -> 
     file.symlink_to(tmp_path / "mine.yml")
     done = mlctl("pull", "infra", "--write")
     assert done.code == 1
-    assert "cannot write infra/cpu.yml: a link leads out of the folder" in done.err
+    assert "cannot write infra/cpu.yml: a link points outside the folder" in done.err
     assert (tmp_path / "mine.yml").read_text() == CLUSTER
     assert mlctl("pull", "infra/cpu.yml", "--write").code == 0

@@ -26,7 +26,7 @@ def test_files_are_applied_and_their_deployment_takes_the_job(mlctl: Run, sample
 def test_it_asks_for_the_plan_before_anything_is_written(mlctl: Run, sample: Path) -> None:
     done = mlctl("finish", sample, *WORK, "--name", "night")
     assert done.code == 1
-    assert "nobody to ask for approval here" in done.err
+    assert "cannot ask for approval here" in done.err
     assert "batch-deployment/heart-classifier-batch/classifier-xgboost" in done.out
     assert "By the policy" not in done.out
     assert not mlctl("compute", "list", "-o", "json").json

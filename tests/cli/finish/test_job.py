@@ -79,7 +79,7 @@ def test_it_asks_before_it_registers_or_submits_anything(staged: Run) -> None:
 def test_what_cannot_be_resumed_is_refused_with_its_place(staged: Run) -> None:
     for old, new, words in (
         ("outputs:\n  kept:", "outputs:\n  model:", "has no output `kept` for its checkpoints"),
-        ("rw_mount", "upload", "job.yml:14:11: `kept` is uploaded when a run ends"),
+        ("rw_mount", "upload", "job.yml:14:11: `kept` is uploaded only when a run ends"),
         ("    mode: rw_mount", "    path: azureml://datastores/d/paths/p", "remove its path"),
         ("inputs:\n  kept:", "inputs:\n  seed:", "job.yml:8:3: the job has no input `kept`"),
         ("spare-nodes", "other", "neither in the files nor in the workspace"),

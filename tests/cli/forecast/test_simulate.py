@@ -329,7 +329,7 @@ def test_ctrl_c_of_a_forecast_by_workers_tells_what_it_has_learned_and_leaves_no
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     assert process.wait(60) == 1
     told = (tmp_path / "err").read_text()
-    assert "the numbers are of the histories that were carried out" in told
+    assert "the numbers are those of the histories simulated until then" in told
     assert "Traceback" not in told
     assert "dedicated" in (tmp_path / "out").read_text()
     assert not any(Path(f"/proc/{one}").exists() for one in workers)

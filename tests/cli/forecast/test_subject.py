@@ -135,5 +135,5 @@ def test_several_deployments_have_to_be_told_apart(mlctl: Run, applied: Path) ->
 @pytest.mark.parametrize("command", ["simulate", "advise"])
 def test_that_low_priority_is_spot_is_said_once(mlctl: Run, sample: Path, command: str) -> None:
     told = mlctl(command, sample, *WORK).err
-    assert told.count("low-priority nodes are Spot VMs since 2026-03-31") == 1
+    assert told.count("low-priority nodes have been Spot VMs since 2026-03-31") == 1
     assert "MLC422" not in mlctl(command, sample, *WORK, "--ignore", "MLC422").err

@@ -39,7 +39,7 @@ def test_one_name_in_two_new_environments_is_refused_before_the_first_write(
     assert code == 1
     assert "MLC406: compute/cpu is new in dev and test, and its name must be unique in" in err
     code, _, err = ran(project, "apply", ".", "--env", "all", "--yes")
-    assert (code, "Nothing was begun in any environment." in err) == (6, True)
+    assert (code, "Nothing was started in any environment." in err) == (6, True)
     for environment in ("dev", "test"):
         assert mlctl("compute", "list", "--env", environment).json == []
     assert ran(project, "plan", ".", "--env", "all", "--ignore", "MLC406")[0] == 0
@@ -51,7 +51,7 @@ def test_all_saved_plans_are_checked_before_the_first_write(mlctl: Run, project:
     create = ("compute", "create", "-n", "cpu-test", "-t", "amlcompute", "--env", "test")
     assert mlctl(*create).code == 0
     code, out, err = ran(project, "apply", "plan-{env}.json", ".", "--env", "all")
-    assert (code, "Nothing was begun in any environment." in err) == (4, True)
+    assert (code, "Nothing was started in any environment." in err) == (4, True)
     assert out.index("== test ==") < out.index("\n  compute/cpu-test\n")
     assert "== dev: exit code 0 ==" in out
     assert "== test: exit code 4 ==" in out
@@ -67,7 +67,7 @@ def test_environments_run_in_the_order_of_the_project_up_to_the_first_that_fails
     line = ("apply", ".", "--env", "test,dev", "--yes", "--in-order")
     code, out, _ = ran(project, *line)
     assert code != 0
-    assert out.index("== dev ==") < out.index("== test ==\nNot begun, because dev has failed.")
+    assert out.index("== dev ==") < out.index("== test ==\nNot started, because dev has failed.")
     assert mlctl("compute", "list", "--env", "test").json == []
 
 

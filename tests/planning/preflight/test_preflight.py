@@ -319,7 +319,7 @@ def test_the_count_of_clusters_is_a_limit() -> None:
     both = compute("a-cluster", max_instances=1), compute("b-cluster", max_instances=1)
     (first,) = planned(backend, *both).plan.rejections
     assert (first.hint or "").startswith("delete unused clusters")
-    assert first.message == "eastus allows 1 computes; 0 are taken and this plan asks for 2 more"
+    assert first.message == "eastus allows 1 computes; 0 are in use, and this plan needs 2 more"
 
 
 def test_a_cluster_is_counted_in_the_region_that_it_is_in() -> None:

@@ -48,7 +48,7 @@ def test_an_old_service_says_quota_in_its_message_only() -> None:
 
 def test_too_many_endpoints_are_no_matter_of_nodes() -> None:
     message = "The subscription has reached its limit of 100 endpoints in region eastus."
-    assert "delete endpoints" in said("QuotaExceeded", 400, message)
+    assert "delete unused endpoints" in said("QuotaExceeded", 400, message)
 
 
 @pytest.mark.parametrize(
