@@ -8,7 +8,7 @@ from mlctl.cli.finish.options import OrderArgs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject
-from mlctl.cli.local.flags import BatchFlags, workload_of
+from mlctl.cli.local.flags import BatchFlags, TrainingFlags, workload_of
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.config.graph import Graph
@@ -44,6 +44,17 @@ def set_target_from_files(session: Session, paths: list[str], order_args: OrderA
     [address] = deployments
     deployment = order_args.deployment or address.name
     return replace(order_args, endpoint=address.parent, deployment=deployment)
+
+
+def check_duration(work: BatchFlags, training: TrainingFlags) -> None:
+    """Refuse work of unknown duration, before any file is applied."""
+    workload = workload_of(work, training)
+    seconds = workload.seconds_per_file, workload.seconds_per_mini_batch, workload.seconds_per_step
+    if not any(seconds) and workload.times is None:
+        raise UsageError(
+            "the duration of the work is unknown: give --seconds-per-file S or"
+            " --seconds-per-mini-batch S."
+        )
 
 
 def find_deployment(session: Session, order_args: OrderArgs) -> Address:

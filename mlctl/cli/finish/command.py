@@ -73,6 +73,7 @@ def finish(
         settings = settings_of(delays, cloud)
     request = Request(order_args, work, training, prices, settings, deadline_s)
     if paths:
+        batch.check_duration(work, training)
         if order_args.input is not None:
             batch.find_local_inputs(session, order_args.input, work)
         code = _apply_files(session, paths, report_args.output, yes=yes)

@@ -43,6 +43,7 @@ class Session:
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     paths: Sequence[str] = ()
     _has_opened: bool = False  # a backend
+    _has_named_workspace: bool = False  # on stderr
 
     @cached_property
     def settings(self) -> Configuration:
@@ -224,7 +225,9 @@ class Session:
         backend, location = self.open()
         workspace = f"{scope.resource_group}/{scope.workspace}"
         by = self._project_elsewhere
-        self.note(clean(f"{name} backend{location}, workspace {workspace}{by}"))
+        if not self._has_named_workspace:
+            self.note(clean(f"{name} backend{location}, workspace {workspace}{by}"))
+            self._has_named_workspace = True
         if isinstance(backend, SupportsNotes):
             for text in backend.notes:
                 self.note(clean(text))

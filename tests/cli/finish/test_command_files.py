@@ -21,6 +21,15 @@ def test_files_are_applied_and_their_deployment_takes_the_job(mlctl: Run, sample
     assert done.out.splitlines()[-1].startswith("night: done; 2 of 2 shards")
     again = mlctl("finish", sample, *WORK, "--name", "again", "--yes")
     assert again.code == 0, again.err
+    assert again.err.count("local backend") == 1
+
+
+def test_work_of_unknown_duration_is_refused_before_files_are_applied(
+    mlctl: Run, sample: Path
+) -> None:
+    done = mlctl("finish", sample, "--files", "20", "--yes")
+    assert (done.code, "the duration of the work is unknown" in done.err) == (1, True)
+    assert not mlctl("compute", "list", "-o", "json").json
 
 
 def test_it_asks_for_the_plan_before_anything_is_written(mlctl: Run, sample: Path) -> None:
