@@ -41,14 +41,13 @@ _HEAD = """\
 
 <!-- Generated from docs/data/pains.toml; `make docs` writes it. -->
 
-What users of `az ml`, its SDK, Terraform, Pulumi, Bicep, kubectl, Atlantis and others complain
-about in public threads, and how it is here. *Solved* means that a test fails where it is not so;
+Complaints of users of `az ml`, its SDK, Terraform, Pulumi, Bicep, kubectl, Atlantis and others in
+public threads, and how mlctl behaves. *Solved* means that a test would fail otherwise;
 [the list](data/pains.toml) names the tests. {counts}
 
-The first sections are complaints that mlctl was made for, so that most are solved. The last one is
-of forty complaints that were looked for on 2026-11-23 without regard to what is here: of these 18
-were open, 8 solved in part, 12 solved and 2 not ours. It has those that were open, and what of
-others still is.
+The first sections are complaints that mlctl was made to solve. The last one comes from forty
+complaints collected on 2026-11-23 regardless of what mlctl does: at that time 18 were open, 8
+partly solved, 12 solved and 2 out of scope. It lists those that were open or partly solved.
 """
 
 
