@@ -19,7 +19,7 @@ class Support(Enum):
 
     SAME = "same"
     BETTER = "better"
-    ABSENT = "not here"
+    ABSENT = "not supported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,15 @@ _HEAD = """\
 
 <!-- Generated from the command tree and docs/data/az-ml.csv; `make docs` writes it. -->
 
-Each flag of `az ml` for the kinds that mlctl has. **same**: name, short form and meaning are az's.
-**better**: the same, and more. **not here**: refused with the reason.
+Each flag of `az ml` for the kinds that mlctl manages. **same**: name, short form and meaning are az's.
+**better**: the same, and more. **not supported**: refused with the reason.
 
-`eval "$(mlctl az-shim)"` puts an executable `az` first on the path: scripts that say `az ml` run
-with mlctl, and while the backend is local nothing they say reaches Azure.
+`eval "$(mlctl az-shim)"` puts an executable `az` first on the path: scripts that call `az ml` then run
+with mlctl, and with the local backend they never reach Azure.
 
-mlctl takes what az takes: the unambiguous beginning of a flag, several values after `--set`,
-`--add`, `--remove`, `--tags` and `--user-assigned-identities`, `@FILE` for the content of a file.
-Every verb that writes takes `--dry-run`, and what it does is planned and applied as `mlctl apply`
-does it.
+mlctl accepts what az accepts: unambiguous abbreviations of flags, several values after `--set`,
+`--add`, `--remove`, `--tags` and `--user-assigned-identities`, and `@FILE` for the content of a file.
+Every writing command accepts `--dry-run`, and plans and applies its change like `mlctl apply`.
 """
 
 
@@ -116,13 +115,13 @@ def _counts(supported: list[FlagSupport]) -> str:
     count = sum(support is not Support.ABSENT for support in commands.values())
     numbers = ", ".join(f"{counted[support]} {support.value}" for support in Support)
     return (
-        f"**{count} of {len(commands)} commands are here."
+        f"**{count} of {len(commands)} commands are supported."
         f" Of {sum(counted.values())} flags: {numbers}.**\n"
     )
 
 
 def _table(of_group: list[FlagSupport]) -> str:
-    rows = ["| command | flag | here | how, or why not |", "|---|---|---|---|"]
+    rows = ["| command | flag | support | details |", "|---|---|---|---|"]
     absent = dict.fromkeys(
         (entry.flag.command, entry.why)
         for entry in of_group
@@ -133,12 +132,12 @@ def _table(of_group: list[FlagSupport]) -> str:
         for entry in of_group
         if entry.flag.names and not entry.flag.shared and entry.flag.command not in _TABLES.commands
     ]
-    rows += [f"| {command} | all | not here | {why} |" for command, why in absent]
+    rows += [f"| {command} | all | not supported | {why} |" for command, why in absent]
     return "\n".join(rows) + "\n"
 
 
 def _shared(supported: list[FlagSupport]) -> str:
-    rows = ["| flag | here | how, or why not |", "|---|---|---|"]
+    rows = ["| flag | support | details |", "|---|---|---|"]
     shared = {entry.flag.names: entry for entry in _here(supported)}
     rows += [_row(entry).removeprefix(f"| {entry.flag.command} ") for entry in shared.values()]
     return "\n".join(rows) + "\n"

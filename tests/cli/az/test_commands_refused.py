@@ -15,8 +15,8 @@ from tests.builders.shell import Run
         ("online-endpoint create --local -n e", "without it the local backend has one at once"),
         ("online-deployment create --local -n d", "without it the local backend has one at once"),
         ("online-endpoint invoke --local -n e", "without it the local backend has one at once"),
-        ("model package -n m -v 1", "names the model and an `environment` needs none"),
-        ("compute attach -n c", "Terraform attaches one"),
+        ("model package -n m -v 1", "with the model and an `environment` needs none"),
+        ("compute attach -n c", "`az ml compute attach` or Terraform"),
     ],
 )
 def test_a_line_is_refused_with_what_works(mlctl: Run, line: str, why: str) -> None:
@@ -29,5 +29,5 @@ def test_the_shim_tells_what_stands_for_a_feature_store(
     monkeypatch: pytest.MonkeyPatch, group: str
 ) -> None:
     monkeypatch.setenv("MLCTL_BACKEND", "local")
-    with pytest.raises(UsageError, match="`data create` keeps a table"):
+    with pytest.raises(UsageError, match="`data create` stores a table"):
         run(["ml", group, "create", "-n", "x"], lambda _line: 0)
