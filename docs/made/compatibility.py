@@ -95,15 +95,15 @@ _HEAD = """\
 
 <!-- Generated from the command tree and docs/data/az-ml.csv; `make docs` writes it. -->
 
-Each flag of `az ml` for the kinds that mlctl manages. **same**: name, short form and meaning are az's.
-**better**: the same, and more. **not supported**: refused with the reason.
+Each flag of `az ml` for the kinds that mlctl manages. **same**: name, short form and meaning are
+az's. **better**: the same, and more. **not supported**: refused with the reason.
 
-`eval "$(mlctl az-shim)"` puts an executable `az` first on the path: scripts that call `az ml` then run
-with mlctl, and with the local backend they never reach Azure.
+`eval "$(mlctl az-shim)"` puts an executable `az` first on the path: scripts that call `az ml` then
+run with mlctl, and with the local backend they never reach Azure.
 
 mlctl accepts what az accepts: unambiguous abbreviations of flags, several values after `--set`,
-`--add`, `--remove`, `--tags` and `--user-assigned-identities`, and `@FILE` for the content of a file.
-Every writing command accepts `--dry-run`, and plans and applies its change like `mlctl apply`.
+`--add`, `--remove`, `--tags` and `--user-assigned-identities`, and `@FILE` for the content of a
+file. Every writing command accepts `--dry-run`, and plans and applies its change like `mlctl apply`.
 """
 
 
