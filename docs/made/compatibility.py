@@ -103,7 +103,8 @@ run with mlctl, and with the local backend they never reach Azure.
 
 mlctl accepts what az accepts: unambiguous abbreviations of flags, several values after `--set`,
 `--add`, `--remove`, `--tags` and `--user-assigned-identities`, and `@FILE` for the content of a
-file. Every writing command accepts `--dry-run`, and plans and applies its change like `mlctl apply`.
+file. Every writing command accepts `--dry-run`, and plans and applies its change as `mlctl apply`
+does.
 """
 
 
