@@ -106,9 +106,13 @@ def _ask(*arguments: str) -> str:
     program = shutil.which("docker")
     if program is None:
         raise RunError(f"there is no `docker` on the path: {_WAYS}")
-    process = subprocess.run(  # noqa: S603 - the user's docker
-        [program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True
-    )
+    command = [program, *arguments]
+    try:
+        process = subprocess.run(  # noqa: S603 - the user's docker
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True
+        )
+    except OSError as error:
+        raise RunError(f"`{program}` cannot be run: {error.strerror or error}; {_WAYS}") from None
     if process.returncode:
         lines = process.stderr.strip().splitlines() or ["it says nothing"]
         raise RunError(f"`docker {arguments[0]}` fails: {lines[-1]}; {_WAYS}")

@@ -110,7 +110,9 @@ Path("lines.json").write_text(json.dumps(left))
 
 def test_conditions_and_loops_of_the_sdk_run_their_code(tmp_path: Path) -> None:
     pytest.importorskip("azure.ai.ml", reason="the azure extra is not installed")
-    client = f'eval "$({shlex.join(COMMAND)} env)" && {sys.executable} -W ignore client.py'
+    client = (
+        f'eval "$({shlex.join(COMMAND)} env)" && {shlex.quote(sys.executable)} -W ignore client.py'
+    )
     private = {"AZURE_ML_CLI_PRIVATE_FEATURES_ENABLED": "True"}
     (tmp_path / "client.py").write_text(CLIENT)
     with serving(tmp_path, "--run-code", "--python", sys.executable):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,7 @@ from tests.builders.shell import Run
 from tests.running.test_executor import of_step, pipeline
 
 # As docker does: a container has the variables that it is given alone, and its own folder.
-DOCKER = f"""\
-#!{sys.executable}
+DOCKER = """\
 import json, os, shutil, sys
 here = os.path.dirname(__file__)
 verb, *words = sys.argv[1:]
@@ -37,7 +37,7 @@ elif verb == "run":
     own = dict(v.split("=", 1) if "=" in v else (v, os.environ[v]) for _, v in pairs)
     open(here + "/left", "w")
     os.chdir(options["--workdir"])
-    os.execve("/bin/sh", ["sh", *words[-2:]], {{"PATH": os.defpath, **own}})
+    os.execve("/bin/sh", ["sh", *words[-2:]], {"PATH": os.defpath, **own})
 """
 
 
@@ -46,7 +46,10 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a docker, with what it was asked for."""
     program = tmp_path / "bin" / "docker"
     program.parent.mkdir()
-    program.write_text(DOCKER)
+    script = program.with_name("docker.py")
+    script.write_text(DOCKER)
+    words = shlex.join([sys.executable, str(script)])  # `#!` takes no path with a space
+    program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     return program.parent
@@ -118,3 +121,12 @@ def test_without_docker_the_ways_on_are_said(
     assert done.code == 1
     assert "--environments venv or --python PROGRAM runs it without" in done.err
     assert ("Cannot connect" if is_there else "there is no `docker` on the path") in done.err
+
+
+def test_a_docker_that_cannot_be_run_is_a_sentence(
+    mlctl: Run, tmp_path: Path, docker: Path
+) -> None:
+    (docker / "docker").write_text("#!/nowhere/sh\n")
+    pipeline(tmp_path, {"one": {"command": "true"}})
+    done = mlctl("job", "run", "pipeline.yml", "--environments", "docker")
+    assert (done.code, "docker` cannot be run: " in done.err) == (1, True), done.err
