@@ -71,6 +71,7 @@ def _compiled(made: Any) -> Callable[..., None]:
     exec(text, names)  # noqa: S102 - as the standard library does
     written: Callable[..., None] = names["__init__"]
     written.__qualname__ = f"{made.__qualname__}.__init__"
+    written.__module__ = made.__module__
     return written
 
 

@@ -147,3 +147,5 @@ def test_the_initializer_is_compiled_for_the_first_instance() -> None:
     assert Late(1).value == 1
     assert Late.__init__ is not before
     assert Late(value=2).value == 2
+    assert Late.__init__.__module__ == __name__  # else pydoc of Python 3.13 ends in a TypeError
+    assert Late.__init__.__qualname__ == f"{Late.__qualname__}.__init__"
