@@ -1,7 +1,7 @@
 """`dataclass` like the standard library's, at a third of the import time per class.
 
 The standard one compiles the source of six methods for a class. This one compiles `__init__` alone,
-when the first instance is made, and has functions for the others. That nothing is assigned to a
+when it is first looked up, and has functions for the others. That nothing is assigned to a
 field of a frozen class is left to the type checker, so that instances are made faster too
 (docs/decisions/0075-dataclasses.md).
 """
@@ -9,10 +9,12 @@ field of a frozen class is left to the type checker, so that instances are made 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, asdict, field, fields, replace
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["asdict", "dataclass", "field", "fields", "replace"]
@@ -30,7 +32,7 @@ else:
         made = dataclasses.dataclass(plain, init=False, eq=False, repr=False, **options)
         slots = made.__dataclass_fields__.values()
         methods = {
-            "__init__": _written_when_needed(made),
+            "__init__": _CompiledOnAccess(made),
             "__repr__": _shown_by([slot.name for slot in slots if slot.repr]),
         }
         if eq:
@@ -41,37 +43,53 @@ else:
         return made
 
 
-def _written_when_needed(made: Any) -> Callable[..., None]:
-    """Return an `__init__` that compiles the real one, and replaces itself by it."""
+class _Factory:
+    """The default of a field with a factory, as signatures show it."""
 
-    def initialize(instance: object, *values: Any, **named_values: Any) -> None:
-        made.__init__ = written = _compiled(made)
-        written(instance, *values, **named_values)
-
-    return initialize
+    def __repr__(self) -> str:
+        return "<factory>"
 
 
-def _compiled(made: Any) -> Callable[..., None]:
+_FACTORY = _Factory()
+
+
+class _CompiledOnAccess:
+    """An `__init__` that is compiled when it is first looked up, and replaced by the result."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    def __get__(self, instance: object, owner: type) -> Callable[..., None]:
+        self._made.__init__ = written = _compiled(self._made)
+        method: Callable[..., None] = written.__get__(instance, owner)
+        return method
+
+
+def _compiled(made: Any) -> FunctionType:
     """Compile the `__init__` of the standard library: an assignment for each field."""
-    names: dict[str, Any] = {"MISSING": MISSING}
-    parameters, lines = ["self"], []
+    names: dict[str, Any] = {"FACTORY": _FACTORY}
+    parameters, lines, annotations = ["self"], [], {}
     for slot in sorted(fields(made), key=attrgetter("kw_only")):
         name = value = slot.name
         if slot.default_factory is not MISSING:
-            names |= {f"default_{name}": MISSING, f"make_{name}": slot.default_factory}
-            value = f"make_{name}() if {name} is MISSING else {name}"
+            names |= {f"default_{name}": _FACTORY, f"make_{name}": slot.default_factory}
+            value = f"make_{name}() if {name} is FACTORY else {name}"
         elif slot.default is not MISSING:
             names[f"default_{name}"] = slot.default
         if slot.init:
             parameters += ["*"] if slot.kw_only and "*" not in parameters else []
             parameters.append(f"{name}=default_{name}" if f"default_{name}" in names else name)
             lines.append(f"self.{name} = {value}")
+            annotations[name] = slot.type
     lines.append("self.__post_init__()" if hasattr(made, "__post_init__") else "pass")
-    text = f"def __init__({', '.join(parameters)}):\n  " + "\n  ".join(lines)
-    exec(text, names)  # noqa: S102 - as the standard library does
-    written: Callable[..., None] = names["__init__"]
+    inner = f"def __init__({', '.join(parameters)}):\n  " + "\n  ".join(lines)
+    text = f"def create({', '.join(names)}):\n {inner}\n return __init__"
+    created: dict[str, Any] = {}
+    module = sys.modules[made.__module__].__dict__
+    exec(text, module, created)  # noqa: S102 - as the standard library does
+    written: FunctionType = created["create"](**names)
     written.__qualname__ = f"{made.__qualname__}.__init__"
-    written.__module__ = made.__module__
+    written.__annotations__ = annotations
     return written
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
-from typing import Any
+import pydoc
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -143,9 +145,39 @@ def test_the_initializer_is_compiled_for_the_first_instance() -> None:
     class Late:
         value: int
 
-    before = Late.__init__
+    before = vars(Late)["__init__"]
+    assert not inspect.isfunction(before)
     assert Late(1).value == 1
-    assert Late.__init__ is not before
+    assert inspect.isfunction(vars(Late)["__init__"])
     assert Late(value=2).value == 2
-    assert Late.__init__.__module__ == __name__  # else pydoc of Python 3.13 ends in a TypeError
-    assert Late.__init__.__qualname__ == f"{Late.__qualname__}.__init__"
+
+
+def test_help_shows_the_fields_before_there_is_an_instance() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Base:
+        value: int
+
+    @dataclass(frozen=True, slots=True)
+    class More(Base):
+        label: str = "none"
+        tags: list[str] = field(default_factory=list)
+
+    assert str(inspect.signature(More)) == (
+        "(value: 'int', label: 'str' = 'none', tags: 'list[str]' = <factory>)"
+    )
+    assert get_type_hints(More.__init__) == {"value": int, "label": str, "tags": list[str]}
+    assert "value: 'int'" in pydoc.plain(pydoc.render_doc(Base))
+    assert More.__init__.__module__ == __name__  # pydoc of Python 3.13 reads it
+    assert More.__init__.__qualname__ == f"{More.__qualname__}.__init__"
+
+
+def test_a_class_with_an_initializer_of_its_own_calls_that_of_its_base() -> None:
+    @dataclass
+    class Base:
+        value: int
+
+    class Twice(Base):
+        def __init__(self, value: int) -> None:
+            super().__init__(2 * value)
+
+    assert (Twice(2).value, Twice(3).value, Base(1).value) == (4, 6, 1)
