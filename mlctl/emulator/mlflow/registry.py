@@ -79,12 +79,19 @@ def _create_version(call: Call) -> Data:
         "modelUri": f"azureml://jobs/{run}/outputs/artifacts/paths/{path}/",
         "modelType": "mlflow_model",
         "jobName": run,
-        "description": call.data.get("description"),
+        "description": _description(call),
         "tags": {str(tag["key"]): str(tag.get("value", "")) for tag in call.data.get("tags") or ()},
     }
     address = Address(KIND.name, name, version=str(max(numbers, default=0) + 1))
     service.put(call.handle, address, {"properties": properties})
     return {"model_version": _version(call.require(address))}
+
+
+def _description(call: Call) -> str | None:
+    text = call.data.get("description")
+    if text is not None and not isinstance(text, str):
+        raise Permanent(_INVALID, "`description` must be text.")
+    return text
 
 
 def _artifact(call: Call, source: str) -> tuple[str, str]:
@@ -108,7 +115,7 @@ def _change(call: Call) -> Data:
         tags = {**(properties.get("tags") or {}), runs.text(call, "key"): call.data.get("value")}
         properties["tags"] = {key: str(text) for key, text in tags.items() if text is not None}
     else:
-        properties["description"] = call.data.get("description")
+        properties["description"] = _description(call)
     service.put(call.handle, stored.address, {"properties": properties})
     return {"model_version": _version(_stored(call))}
 

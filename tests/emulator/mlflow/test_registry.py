@@ -99,3 +99,12 @@ def test_no_odd_value_is_an_error_of_the_server(here: World, value: Data) -> Non
         for field in ("name", "version", "source", "key", "value", "tags", "description"):
             answer = asked(here, method, path, **{**sent, field: value})
             assert answer.status < 500, (handler, field, answer.data)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1], 5, True])
+def test_a_description_that_is_not_text_is_refused(here: World, value: Data) -> None:
+    sent = {"name": "iris", "version": "1", "description": value}
+    refused = asked(here, "PATCH", "model-versions/update", **sent)
+    assert (refused.status, refused.data["message"]) == (400, "`description` must be text.")
+    known = got(here, "model-versions/get", name="iris", version="1").data["model_version"]
+    assert known["description"] == ""
