@@ -172,6 +172,7 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     begin_run(folder / MLRUNS, _run_id(node), folder / "artifacts", round(time.time() * 1000))
     order = folder / "command.json"
     log = folder / LOG
+    limit = conditions.max_output and _size(folder) + conditions.max_output
     words = ["/bin/sh", "-c", command]
     if node.image:
         images.remove(folder)
@@ -205,7 +206,10 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     except OSError as error:
         raise RunError(f"the command cannot be started: {error.strerror or error}") from None
     try:
-        return _wait(process, node, folder, conditions)
+        status, why = _wait(process, node, folder, conditions, limit)
+        if status is RunStatus.COMPLETED and _is_full(folder, limit):
+            return _over_limit(conditions)
+        return status, why
     finally:
         end_tree(process.pid)
         process.wait()
@@ -215,7 +219,11 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
 
 
 def _wait(
-    process: subprocess.Popen[bytes], node: RunNode, folder: Path, conditions: Conditions
+    process: subprocess.Popen[bytes],
+    node: RunNode,
+    folder: Path,
+    conditions: Conditions,
+    limit: int,
 ) -> tuple[RunStatus, str]:
     began = time.monotonic()
     pause = _POLL_S / 8
@@ -226,11 +234,8 @@ def _wait(
             return RunStatus.CANCELED, "the time for the whole run was over (--timeout)"
         if node.timeout is not None and time.monotonic() - began > node.timeout:
             return RunStatus.CANCELED, f"it took longer than its timeout of {node.timeout:g} s"
-        if conditions.max_output and _size(folder) > conditions.max_output:
-            return (
-                RunStatus.FAILED,
-                f"it wrote more than {conditions.max_output:,} bytes (--max-output)",
-            )
+        if _is_full(folder, limit):
+            return _over_limit(conditions)
         time.sleep(pause)
         pause = min(_POLL_S, pause * 1.5)
     if code == 0:
@@ -240,10 +245,18 @@ def _wait(
     return RunStatus.FAILED, f"{why}; no space is left in `{folder}`" if is_full else why
 
 
+def _over_limit(conditions: Conditions) -> tuple[RunStatus, str]:
+    return RunStatus.FAILED, f"it wrote more than {conditions.max_output:,} bytes (--max-output)"
+
+
+def _is_full(folder: Path, limit: int) -> bool:
+    return bool(limit) and _size(folder) > limit
+
+
 def _size(folder: Path) -> int:
     """Count the bytes below a folder that a command may fill."""
     total = 0
-    for name in ("outputs", "artifacts", "tmp", LOG):
+    for name in ("code", "outputs", "artifacts", "tmp", MLRUNS, LOG):
         paths = (folder / name).rglob("*") if (folder / name).is_dir() else (folder / name,)
         for path in paths:
             try:

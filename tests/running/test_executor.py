@@ -431,6 +431,16 @@ def test_what_is_left_of_a_run_that_is_being_replaced_is_not_taken_for_whole(
             ["--max-output", "100000"],
             "it wrote more than 100,000 bytes (--max-output)",
         ),
+        (
+            "mkdir -p outputs && head -c 200000 /dev/zero > outputs/x",
+            ["--max-output", "100000"],
+            "it wrote more than 100,000 bytes (--max-output)",
+        ),
+        (
+            "head -c 200000 /dev/zero > in-the-code",
+            ["--max-output", "100000"],
+            "it wrote more than 100,000 bytes (--max-output)",
+        ),
     ],
 )
 def test_a_run_ends_at_its_bounds(
@@ -439,6 +449,14 @@ def test_a_run_ends_at_its_bounds(
     pipeline(tmp_path, {"one": {"command": command, "outputs": {"out": {"type": "uri_folder"}}}})
     done = mlctl("job", "run", "pipeline.yml", *flags)
     assert (done.code, message in done.out + done.err) == (1, True), done.out
+
+
+def test_the_code_itself_is_no_output_that_a_run_has_written(mlctl: Run, tmp_path: Path) -> None:
+    written(tmp_path, "src/weights", "w" * 200_000)
+    step = {"command": "cat weights | head -c 1000 > few", "code": "src"}
+    pipeline(tmp_path, {"one": step})
+    done = mlctl("job", "run", "pipeline.yml", "--max-output", "100000")
+    assert done.code == 0, done.out
 
 
 def test_a_command_that_fails_on_a_full_disk_says_so(
