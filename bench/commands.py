@@ -130,7 +130,9 @@ def measured(command: Command) -> Run:
         for key, value in os.environ.items()
         if not key.startswith(("MLCTL", "TF_", "PYTHONDONTWRITE"))
     }
-    variables = clean | {"PYTHONPATH": str(ROOT), "TF_IN_AUTOMATION": "1"}
+    # No configuration of this user's: its region may have no prices.
+    configured = dict.fromkeys(("XDG_CONFIG_HOME", "AZURE_CONFIG_DIR"), str(command.folder))
+    variables = clean | configured | {"PYTHONPATH": str(ROOT), "TF_IN_AUTOMATION": "1"}
     started = time.perf_counter()
     process = subprocess.Popen(
         [str(word) for word in command.words],
