@@ -1,10 +1,10 @@
-"""What is in a folder of the user's: its files, what ignore files leave out, and its hash.
+"""Walk a user's folder: its files, those that ignore files exclude, and its hash.
 
-Every file comes once, however links lead. `.amlignore` and `.gitignore` are read as azure-ai-ml
-reads them; its hashes are these too, so that an upload by one tool is found by the other. Patterns
-become regular expressions that cannot backtrack: pathspec's, which the SDK carries a copy of, take
+Every file is listed once, whatever links do. `.amlignore` and `.gitignore` work as in azure-ai-ml,
+and the hashes are equal to its hashes, so that one tool finds what the other has uploaded. Patterns
+become regular expressions that cannot backtrack: those of pathspec, which the SDK bundles, take
 minutes for `*a*a*a*a*a*a*a*ab`. A wildcard between two pieces of text takes the earliest match of
-the second, which for a glob is as good as any (as `fnmatch` does since Python 3.12).
+the second, which is enough for a glob (as `fnmatch` does since Python 3.12).
 """
 
 from __future__ import annotations

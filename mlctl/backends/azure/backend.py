@@ -227,14 +227,14 @@ class AzureBackend:
         span: float | None = None,
     ) -> builtins.list[Series]:
         """Return metrics of the last hour, unless a span is given."""
-        return monitor.of_cluster(
+        return monitor.metrics_of(
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
 
     @answers_decoded()
     def activity(self, address: Address) -> builtins.list[Activity]:
         """Return the activity of the last 89 days, newest first."""
-        return monitor.of_resource(self.arm, self.scope, address)
+        return monitor.writes_of(self.arm, self.scope, address)
 
     @answers_decoded()
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:

@@ -1,4 +1,4 @@
-"""Read who wrote a resource from Azure's activity log (Activity Logs - List, 2015-04-01)."""
+"""Read Azure Monitor: who wrote a resource (Activity Logs - List), and metrics of clusters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent
 
-VERSION = "2015-04-01"
+_ACTIVITY_VERSION = "2015-04-01"
+_METRICS_VERSION = "2018-01-01"
+_AGGREGATIONS = "Total,Average,Minimum,Maximum"
 _KEPT = timedelta(days=89)  # days of the log, which refuses more
 _SELECT = "caller,claims,operationName,status,eventTimestamp,resourceId"
 _FEW = 8  # resources that are queried one by one; for more, the log of their group is read
 _LONGEST = 10_000  # events of a group that are read; the rest is queried one by one
 
 
-def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
+def writes_of(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
     """Return the writes and deletes of a resource in the last 89 days, newest first."""
     uri = address.id(scope).replace("'", "''")
     events = _events(arm, scope, f"resourceUri eq '{uri}'")
@@ -41,7 +43,7 @@ def last_writes(
         remaining = set() if ended else remaining - newest.keys()
     queried = [*remaining]
     answers = (
-        run_concurrently(partial(of_resource, arm, scope, address) for address in queried)
+        run_concurrently(partial(writes_of, arm, scope, address) for address in queried)
         if queried
         else []
     )
@@ -82,7 +84,7 @@ def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, 
         "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {condition}",
         "$select": _SELECT,
     }
-    return arm.pages(path, VERSION, **query)
+    return arm.pages(path, _ACTIVITY_VERSION, **query)
 
 
 def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
@@ -95,11 +97,7 @@ def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
         yield Activity(str(event.get("eventTimestamp", "")), verb, str(caller or ""))
 
 
-METRICS_VERSION = "2018-01-01"
-_AGGREGATIONS = "Total,Average,Minimum,Maximum"
-
-
-def of_cluster(
+def metrics_of(
     arm: ArmClient,
     scope: Scope,
     cluster: Address,
@@ -108,7 +106,7 @@ def of_cluster(
     interval: float | None,
     span: float | None,
 ) -> list[Series]:
-    """Metrics of the last `span` seconds; of the last hour where it is None."""
+    """Return metrics of the last `span` seconds, or of the last hour if it is None."""
     path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
     name = cluster.name.replace("'", "''")
     query = {
@@ -118,7 +116,7 @@ def of_cluster(
         **({} if interval is None else {"interval": format_iso(interval)}),
         **({} if span is None else {"timespan": _span(arm, scope, span)}),
     }
-    data = arm.get(path, METRICS_VERSION, **query)
+    data = arm.get(path, _METRICS_VERSION, **query)
     return [_series(metric, str(data.get("interval", "PT1M"))) for metric in data.get("value", [])]
 
 
