@@ -155,7 +155,9 @@ def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
     if output is FinishFormat.JSON:
         session.out_data(json.dumps(listed, indent=2))
     elif not listed:
-        session.note("No jobs. To begin one: mlctl finish -n ENDPOINT --input FOLDER")
+        session.note(
+            "No jobs. To begin one: mlctl finish -n ENDPOINT --input FOLDER --seconds-per-file S"
+        )
     for data in listed if output is FinishFormat.HUMAN else ():
         session.out(render.summary(data))
     return Exit.OK
