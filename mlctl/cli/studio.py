@@ -25,13 +25,9 @@ _ROOM = 60_000  # bytes of a plan's changes
 
 def studio(
     session: Session,
-    paths: list[str] | None = argument(
-        "YAML files or folders to plan; this folder by default.",
-        default=None,
-        metavar="PATH",
-    ),
-    port: int = flag("The port; 0 picks a free one.", default=0, min=0, max=65535),
-    no_browser: bool = flag("Print the address without opening a browser.", default=False),
+    paths: list[str] | None = argument(default=None, metavar="PATH"),
+    port: int = flag(default=0, min=0, max=65535),
+    no_browser: bool = flag(default=False),
 ) -> Exit:
     """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files.
 

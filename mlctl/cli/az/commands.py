@@ -177,7 +177,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
 
 
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
-    count = option(size.parameter, size.help, *size.names, metavar="N", default=...)
+    count = option(size.parameter, *size.names, help=size.help, metavar="N", default=...)
     parameters = (
         *flags.identity(kind),
         count,
@@ -219,8 +219,8 @@ def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
 
 
 def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
-    place = option("location", "The region; by default the workspace's.", "-l", metavar="REGION")
-    types = option("type_", "Type of compute: AmlCompute or ComputeInstance.", "--type", "-t")
+    place = option("location", "-l", metavar="REGION")
+    types = option("type_", "--type", "-t")
     yield KindCommand(
         "list-sizes",
         read.list_sizes,

@@ -26,137 +26,108 @@ OUTPUT = tuple(parameters(OutputArgs))
 class PolicyArgs:
     """Flags of az that are accepted and ignored."""
 
-    acquire_policy_token: bool = flag(
-        "Accepted for compatibility with az; has no effect.", default=False, panel=_POLICY
-    )
-    change_reference: str | None = flag(
-        "Accepted for compatibility with az; has no effect.", panel=_POLICY
-    )
+    acquire_policy_token: bool = flag(default=False, panel=_POLICY)
+    change_reference: str | None = flag(panel=_POLICY)
 
 
 POLICY = tuple(parameters(PolicyArgs))
-NO_WAIT = switch("no_wait", "Do not wait until it is done: return once it is accepted.")
-DRY_RUN = switch("dry_run", "Print what would change, and write nothing.")
-REPLACE = switch("replace", "Delete and create again where a change cannot be made in place.")
-IF_NOT_EXISTS = switch("if_not_exists", "Do not change an existing resource; print it.")
-YES = switch("yes", "Do not prompt for confirmation.", "-y")
+NO_WAIT = switch("no_wait")
+DRY_RUN = switch("dry_run")
+REPLACE = switch("replace")
+IF_NOT_EXISTS = switch("if_not_exists")
+YES = switch("yes", "-y")
 
 
 _SET_METAVAR = "KEY=VALUE ..."
-_SET_HELP = (
-    "Set a field by its path: `tags.team=ds`, `settings.retry_settings.timeout=60`."
-    ' A key with a dot is quoted: `tags."a.b"=x`.'
-)
-SetFlag = Annotated[list[TypedFlag] | None, flag(_SET_HELP, "--set", metavar=_SET_METAVAR)]
-SET = option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR)
+SetFlag = Annotated[list[TypedFlag] | None, flag("--set", metavar=_SET_METAVAR)]
+SET = option("set_", "--set", metavar=_SET_METAVAR)
 GENERIC = (
-    option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR, panel=_UPDATE),
-    option(
-        "add",
-        "Add to a list: the path of the list, then a value or key=value pairs of an object.",
-        metavar="LIST VALUE|KEY=VALUE ...",
-        panel=_UPDATE,
-    ),
-    option(
-        "remove",
-        "Remove a field, a key or an element of a list: `tags.team`, `tags`, `LIST 0`.",
-        metavar="PATH [INDEX] ...",
-        panel=_UPDATE,
-    ),
-    switch("force_string", "Take the values of --set and --add as text.", panel=_UPDATE),
+    option("set_", "--set", metavar=_SET_METAVAR, panel=_UPDATE),
+    option("add", metavar="LIST VALUE|KEY=VALUE ...", panel=_UPDATE),
+    option("remove", metavar="PATH [INDEX] ...", panel=_UPDATE),
+    switch("force_string", panel=_UPDATE),
 )
 INSTANCE_ONLY = tuple(
-    option(name, text, panel=_INSTANCE)
-    for name, text in (
-        ("user_object_id", "Of compute instances only; refused for a cluster."),
-        ("user_tenant_id", "Of compute instances only; refused for a cluster."),
-    )
+    option(name, panel=_INSTANCE) for name in ("user_object_id", "user_tenant_id")
 )
 
 
 def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
     """Return the flags that name an existing resource."""
-    yield option("name", f"Name of the {kind.title}.", "-n", default=...)
+    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
     if kind.parent:
-        yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
+        text = f"Name of the {ALL[kind.parent].title}."
+        yield option("endpoint_name", "-e", help=text, default=...)
     if kind.versioned:
-        yield option("version", "Version; the newest by default.", "-v")
+        yield option("version", "-v")
     if kind.versioned and label:
-        yield option("label", "Label instead of a version: latest.", "-l")
+        yield option("label", "-l")
 
 
 def registry(kind: Kind) -> Iterator[inspect.Parameter]:
     """Return the flag that names a registry instead of the workspace."""
     if kind.versioned:
-        text = "The registry of this name (`azureml` is Microsoft's), not the workspace."
-        yield option("registry_name", text, metavar="NAME")
+        yield option("registry_name", metavar="NAME")
 
 
 def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
     """Return the flags of `share`."""
-    yield option("name", f"Name of the {kind.title}.", "-n", default=...)
-    yield option("version", "Version.", "-v", default=...)
-    yield option("registry_name", "The registry to copy it to.", metavar="NAME", default=...)
-    yield option("share_with_name", "Name in the registry; the same by default.")
-    yield option("share_with_version", "Version in the registry; the same by default.")
+    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
+    yield option("version", "-v", default=...)
+    yield option("registry_name", metavar="NAME", default=...)
+    yield option("share_with_name")
+    yield option("share_with_version")
     yield from POLICY
 
 
 def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
     """Return the flags of `download`."""
-    yield option("name", f"Name of the {kind.title}.", "-n", default=...)
-    yield option("version", "Version.", "-v", default=...)
-    yield option(
-        "download_path",
-        "The folder to download to.",
-        "-p",
-        metavar="FOLDER",
-        default=Path(),
-        type_=Path,
-    )
+    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
+    yield option("version", "-v", default=...)
+    yield option("download_path", "-p", metavar="FOLDER", default=Path(), type_=Path)
     yield from registry(kind)
     yield from POLICY
 
 
 def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flags that name a resource where a file may do so."""
-    yield option("name", f"Name of the {kind.title}; overrides the file.", "-n")
+    yield option("name", "-n", help=f"Name of the {kind.title}; overrides the file.")
     if kind.parent:
-        yield option(
-            "endpoint_name", f"Name of the {ALL[kind.parent].title}; overrides the file.", "-e"
-        )
+        text = f"Name of the {ALL[kind.parent].title}; overrides the file."
+        yield option("endpoint_name", "-e", help=text)
     if kind.versioned:
-        yield option("version", "Version; the next one by default.", "-v")
+        yield option("version", "-v")
 
 
 def listing(kind: Kind) -> Iterator[inspect.Parameter]:
     """Return the flags that filter a list."""
     if kind.parent:
-        yield option("endpoint_name", f"Name of the {ALL[kind.parent].title}.", "-e", default=...)
+        text = f"Name of the {ALL[kind.parent].title}."
+        yield option("endpoint_name", "-e", help=text, default=...)
     if kind.versioned:
-        yield option("name", f"Name of the {kind.title}: list its versions, newest first.", "-n")
-        yield switch("archived_only", "List archived ones only.")
-        yield switch("include_archived", "List archived ones too.")
+        text = f"Name of the {kind.title}: list its versions, newest first."
+        yield option("name", "-n", help=text)
+        yield switch("archived_only")
+        yield switch("include_archived")
     if kind.content.job:
-        yield switch("disabled_only", "List disabled ones only.")
-        yield switch("include_disabled", "List disabled ones too.")
+        yield switch("disabled_only")
+        yield switch("include_disabled")
     for narrowing in kind.az.list_flags:
-        yield option(narrowing.parameter, narrowing.help, *narrowing.names)
+        yield option(narrowing.parameter, *narrowing.names, help=narrowing.help)
     if kind.az.limits_lists:
-        yield option("max_results", "List at most N.", "-r", type_=int | None, metavar="N")
+        yield option("max_results", "-r", type_=int | None, metavar="N")
 
 
 def file(*, required: bool) -> inspect.Parameter:
     """Return the flag that names the file."""
-    text = "The YAML file; - for standard input."
-    return option("file", text, "-f", metavar="FILE", default=... if required else None)
+    return option("file", "-f", metavar="FILE", default=... if required else None)
 
 
 def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
     """Return the flags of `create` for resources that run code under a parent."""
     if kind.az.route_flag is not None:
-        yield switch("set_default", kind.az.route_flag.help, *kind.az.route_flag.names)
-        yield switch("skip_script_validation", "Do not look into the scoring script.")
+        yield switch("set_default", *kind.az.route_flag.names, help=kind.az.route_flag.help)
+        yield switch("skip_script_validation")
 
 
 def writing() -> Iterator[inspect.Parameter]:

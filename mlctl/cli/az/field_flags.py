@@ -36,8 +36,8 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
         field = field_of(kind, flag.at)
         yield option(
             flag.parameter,
-            flag.help or " ".join(_help(field, defaults=defaults)),
             *flag.names,
+            help=flag.help or " ".join(_help(field, defaults=defaults)),
             metavar=_metavar(field),
             panel=flag.panel or ARGUMENTS,
             suggest=tuple(enumerated(field)),

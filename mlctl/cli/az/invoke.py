@@ -35,18 +35,14 @@ from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME
 
-EndpointName = Annotated[str, flag("Name of the batch endpoint.", "--name", "-n", metavar="NAME")]
+EndpointName = Annotated[str, flag("--name", "-n", metavar="NAME")]
 
 
 def invoke(
     session: Session,
     name: EndpointName,
     *,
-    deployment_name: str | None = flag(
-        "Name of the deployment; the endpoint's default deployment if omitted.",
-        "-d",
-        metavar="NAME",
-    ),
+    deployment_name: str | None = flag("-d", metavar="NAME"),
     job: BatchJobArgs,
     _policy: PolicyArgs,
     workload: WorkloadName = DEFAULT_NAME,
@@ -108,11 +104,8 @@ def of_endpoint(
 
 def of_deployment(
     session: Session,
-    endpoint_name: Annotated[
-        str,
-        flag("Name of the batch endpoint.", "--endpoint-name", "-e", metavar="NAME"),
-    ],
-    name: Annotated[str, flag("Name of the batch deployment.", "--name", "-n", metavar="NAME")],
+    endpoint_name: Annotated[str, flag("--endpoint-name", "-e", metavar="NAME")],
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> Exit:
@@ -177,29 +170,17 @@ class InputType(StrEnum):
 class BatchJobArgs:
     """What the flags of `invoke` say of the batch job."""
 
-    input: str | None = flag("What to score: a local folder or file, or a URI.", metavar="URI")
-    input_type: InputType | None = flag(
-        "The type of --input; a folder by default, or a file if it is a local file."
-    )
-    inputs: list[TypedFlag] | None = flag(
-        "Named inputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
-    )
-    outputs: list[TypedFlag] | None = flag(
-        "Named outputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
-    )
-    output_path: str | None = flag("Where to write the predictions.", metavar="URI")
-    mini_batch_size: int | None = flag(
-        "Files in a mini-batch; the deployment's value by default.", "-m", metavar="N"
-    )
-    instance_count: int | None = flag(
-        "Number of nodes; the deployment's value by default.", "-c", metavar="N"
-    )
-    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME")
-    experiment_name: str | None = flag("Experiment of the job.", metavar="NAME")
-    tags: list[TypedFlag] | None = flag("Tags of the job.", metavar="KEY=VALUE ...")
-    file: Path | None = flag(
-        "YAML file with the inputs, outputs and settings of the job.", "-f", metavar="FILE"
-    )
+    input: str | None = flag(metavar="URI")
+    input_type: InputType | None = flag()
+    inputs: list[TypedFlag] | None = flag(metavar="NAME=URI ...")
+    outputs: list[TypedFlag] | None = flag(metavar="NAME=URI ...")
+    output_path: str | None = flag(metavar="URI")
+    mini_batch_size: int | None = flag("-m", metavar="N")
+    instance_count: int | None = flag("-c", metavar="N")
+    job_name: str | None = flag(metavar="NAME")
+    experiment_name: str | None = flag(metavar="NAME")
+    tags: list[TypedFlag] | None = flag(metavar="KEY=VALUE ...")
+    file: Path | None = flag("-f", metavar="FILE")
     set_: SetFlag = None
 
 

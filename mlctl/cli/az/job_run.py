@@ -24,14 +24,7 @@ if TYPE_CHECKING:
     from mlctl.running.executor import RunSettings
     from mlctl.running.model import JobPlan, NodeResult
 
-Files = Annotated[
-    list[str],
-    argument(
-        "The YAML of a command, pipeline or sweep job, or of a component; then the files or "
-        "folders of components, data and models that it refers to with `azureml:`.",
-        metavar="FILE...",
-    ),
-]
+Files = Annotated[list[str], argument(metavar="FILE...")]
 _FOLLOW_S = 0.2
 _TIMEOUT = 86_400.0  # seconds, unless --timeout is given
 
@@ -48,39 +41,18 @@ class EnvironmentsBy(StrEnum):
 class JobRunArgs:
     """What is run, with which inputs, where."""
 
-    input: list[str] | None = flag(
-        "A value or path that overrides an input in the file; for a step: STEP.NAME=... "
-        "(repeatable).",
-        metavar="NAME=VALUE",
-    )
-    sample: int | None = flag(
-        "Use only this many files of each input folder, for a first try.", min=1
-    )
-    only: str | None = flag("Run only this step, on the outputs of earlier runs.", metavar="STEP")
-    kills: int | None = flag(
-        "Then rehearse a command job: kill its node this many times.", min=1, metavar="N"
-    )
-    python: str | None = flag(
-        "The Python to run it with; mlctl's own by default.", metavar="PROGRAM"
-    )
-    environments: EnvironmentsBy = flag(
-        "How to run a step: with that Python, in a virtual environment (kept) built from its "
-        "environment in the files, or in a container of its image.",
-        default=EnvironmentsBy.PYTHON,
-    )
-    parallelism: int | None = flag(
-        "Steps or trials to run in parallel; the number of cores by default.", min=1
-    )
-    keep: Path | None = flag(
-        "The working folder; .mlctl/runs/NAME by default. Existing results in it are reused.",
-        metavar="DIR",
-    )
-    fresh: bool = flag("Run every step, including those that completed before.", default=False)
-    max_output: int = flag(
-        "The most bytes that a step may write; 0 for no limit.", default=0, min=0
-    )
-    stream: bool = flag("Show the output of the steps as they run.", "-s", default=False)
-    json_: bool = flag("Write the result as JSON.", "--json", default=False)
+    input: list[str] | None = flag(metavar="NAME=VALUE")
+    sample: int | None = flag(min=1)
+    only: str | None = flag(metavar="STEP")
+    kills: int | None = flag(min=1, metavar="N")
+    python: str | None = flag(metavar="PROGRAM")
+    environments: EnvironmentsBy = flag(default=EnvironmentsBy.PYTHON)
+    parallelism: int | None = flag(min=1)
+    keep: Path | None = flag(metavar="DIR")
+    fresh: bool = flag(default=False)
+    max_output: int = flag(default=0, min=0)
+    stream: bool = flag("-s", default=False)
+    json_: bool = flag("--json", default=False)
 
 
 def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = None) -> Exit:

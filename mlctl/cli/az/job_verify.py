@@ -14,15 +14,9 @@ from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
-Left = Annotated[
-    str,
-    argument("A job, or a folder with its downloaded outputs.", metavar="JOB|FOLDER"),
-]
-Input = Annotated[Path, flag("The inputs of the job.", "--input", metavar="DIR|FILE")]
-Key = Annotated[
-    int | None,
-    flag("The column that names the input, counted from 1.", "--key", metavar="N", min=1),
-]
+Left = Annotated[str, argument(metavar="JOB|FOLDER")]
+Input = Annotated[Path, flag("--input", metavar="DIR|FILE")]
+Key = Annotated[int | None, flag("--key", metavar="N", min=1)]
 
 
 def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:  # noqa: A002

@@ -29,23 +29,10 @@ from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
 
-Name = Annotated[str, flag("Name of the job.", "--name", "-n", metavar="NAME")]
-Output = Annotated[
-    OutputFormat | None,
-    flag(
-        "Output format; json unless another is configured.",
-        "--output",
-        "-o",
-        panel="Global Arguments",
-    ),
-]
-Limit = Annotated[
-    str,
-    flag("The longest (virtual) time to wait: 90s, 15m, 6h, 30d.", "--limit", metavar="DURATION"),
-]
-Web = Annotated[
-    bool, flag("Print the address of the job's page and, in a terminal, open it.", "--web", "-e")
-]
+Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
+Output = Annotated[OutputFormat | None, flag("--output", "-o", panel="Global Arguments")]
+Limit = Annotated[str, flag("--limit", metavar="DURATION")]
+Web = Annotated[bool, flag("--web", "-e")]
 EVER = "365d"
 _MOST_DIGITS = 6  # of seconds
 POLLING = "MLCTL_LOCAL_POLLING"
@@ -84,16 +71,11 @@ def show(
 
 def list_(
     session: Session,
-    max_results: int = flag("List at most N jobs.", "-r", default=50, min=1, metavar="N"),
-    all_results: bool = flag("List all jobs.", default=False),
-    parent: str | None = flag(
-        "List the steps of a pipeline or the trials of a sweep.",
-        "--parent-job-name",
-        "-p",
-        metavar="NAME",
-    ),
-    archived_only: bool = flag("List archived jobs only.", default=False),
-    include_archived: bool = flag("Also list archived jobs.", default=False),
+    max_results: int = flag("-r", default=50, min=1, metavar="N"),
+    all_results: bool = flag(default=False),
+    parent: str | None = flag("--parent-job-name", "-p", metavar="NAME"),
+    archived_only: bool = flag(default=False),
+    include_archived: bool = flag(default=False),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -131,13 +113,9 @@ def wait(
 def download(
     session: Session,
     name: Name,
-    every: bool = flag(
-        "Download everything: named outputs, files and logs.", "--all", default=False
-    ),
-    output_name: str | None = flag("The output to download, such as score.", metavar="NAME"),
-    download_path: Path = flag(
-        "The folder to download to.", "-p", default=Path(), metavar="FOLDER"
-    ),
+    every: bool = flag("--all", default=False),
+    output_name: str | None = flag(metavar="NAME"),
+    download_path: Path = flag("-p", default=Path(), metavar="FOLDER"),
 ) -> Exit:
     """Download the outputs of a job: by default its files and logs.
 
@@ -161,7 +139,7 @@ def download(
 def metrics(
     session: Session,
     name: Name,
-    output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
+    output: ChartOutputFormat = flag("-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
     """Show the logged metrics of a training job: with --run-code its own, otherwise its steps.

@@ -14,18 +14,12 @@ from mlctl.service_errors import Permanent
 
 def metrics(
     session: Session,
-    cluster: str | None = argument("Name of the cluster.", default=None, metavar="CLUSTER"),
-    name: str | None = flag("Name of the cluster, as a flag.", "-n", metavar="NAME"),
-    metric: list[TypedFlag] | None = flag(
-        "Active, Idle, Leaving, Preempted, Unusable or Total, followed by Nodes or Cores; "
-        "comma-separated. Preempted Nodes and Preempted Cores by default.",
-        metavar="NAME ...",
-    ),
-    interval: str | None = flag("Length of an interval: 1m, 5m, PT1H.", metavar="DURATION"),
-    span: str | None = flag(
-        "How far to look back; to the first node by default.", metavar="DURATION"
-    ),
-    output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
+    cluster: str | None = argument(default=None, metavar="CLUSTER"),
+    name: str | None = flag("-n", metavar="NAME"),
+    metric: list[TypedFlag] | None = flag(metavar="NAME ..."),
+    interval: str | None = flag(metavar="DURATION"),
+    span: str | None = flag(metavar="DURATION"),
+    output: ChartOutputFormat = flag("-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
 ) -> Exit:
     """Show node metrics of a cluster, as in Azure Monitor.

@@ -14,10 +14,8 @@ from mlctl.kinds import Address, kind_of
 from mlctl.service_errors import Permanent
 from mlctl.workflow.settling import wait_until_settled
 
-_Name = Annotated[str, flag("Name of the compute instance.", "--name", "-n", metavar="NAME")]
-_NoWait = Annotated[
-    bool, flag("Do not wait for the operation to finish.", "--no-wait", default=False)
-]
+_Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
+_NoWait = Annotated[bool, flag("--no-wait", default=False)]
 
 
 def start(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> Exit:

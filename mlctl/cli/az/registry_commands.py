@@ -21,9 +21,9 @@ _COLUMNS: Columns = {"Name": ("name",), "Location": ("location",)}
 
 def create(
     session: Session,
-    file: str | None = flag("The YAML file of the registry.", "-f", metavar="FILE"),
-    name: str | None = flag("The name of the registry; overrides the file.", "-n", metavar="NAME"),
-    location: str | None = flag("The region; overrides the file.", "-l", metavar="REGION"),
+    file: str | None = flag("-f", metavar="FILE"),
+    name: str | None = flag("-n", metavar="NAME"),
+    location: str | None = flag("-l", metavar="REGION"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -111,7 +111,7 @@ def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]
 
 def show(
     session: Session,
-    name: str = flag("The registry.", "-n", metavar="NAME"),
+    name: str = flag("-n", metavar="NAME"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -137,10 +137,10 @@ def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
 
 def delete(
     session: Session,
-    name: str = flag("The registry.", "-n", metavar="NAME"),
+    name: str = flag("-n", metavar="NAME"),
     *,
-    yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
-    no_wait: bool = flag("Accepted for compatibility with az; mlctl always waits.", default=False),
+    yes: bool = flag("-y", default=False),
+    no_wait: bool = flag(default=False),
 ) -> Exit:
     """Delete a registry and everything in it. Exits with 3 if it does not exist."""
     del no_wait

@@ -15,7 +15,7 @@ from mlctl.service_errors import Permanent
 
 def trigger(
     session: Session,
-    name: Annotated[str, flag("Name of the schedule.", "--name", "-n", metavar="NAME")],
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> Exit:

@@ -22,7 +22,7 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
-_Endpoint = Annotated[str, flag("Name of the online endpoint.", "--name", "-n", metavar="NAME")]
+_Endpoint = Annotated[str, flag("--name", "-n", metavar="NAME")]
 
 
 class KeyType(StrEnum):
@@ -46,12 +46,8 @@ _WIRE = {Container.SERVER: "InferenceServer", Container.INITIALIZER: "StorageIni
 def invoke(
     session: Session,
     name: _Endpoint,
-    request_file: Path | None = flag("File of the request, in JSON.", "-r", metavar="FILE"),
-    deployment_name: str | None = flag(
-        "Name of the deployment; chosen by the endpoint's traffic if omitted.",
-        "-d",
-        metavar="NAME",
-    ),
+    request_file: Path | None = flag("-r", metavar="FILE"),
+    deployment_name: str | None = flag("-d", metavar="NAME"),
     *,
     running: CodeArgs,
     _policy: PolicyArgs,
@@ -95,8 +91,8 @@ def get_credentials(
 def regenerate_keys(
     session: Session,
     name: _Endpoint,
-    key_type: KeyType = flag("The key to replace.", default=KeyType.PRIMARY),
-    no_wait: bool = flag("Do not wait for the operation to finish.", "--no-wait", default=False),
+    key_type: KeyType = flag(default=KeyType.PRIMARY),
+    no_wait: bool = flag("--no-wait", default=False),
     *,
     _policy: PolicyArgs,
 ) -> Exit:
@@ -110,13 +106,10 @@ def regenerate_keys(
 
 def get_logs(
     session: Session,
-    name: Annotated[str, flag("Name of the online deployment.", "--name", "-n", metavar="NAME")],
-    endpoint_name: Annotated[
-        str,
-        flag("Name of the online endpoint.", "--endpoint-name", "-e", metavar="NAME"),
-    ],
-    lines: int = flag("Print the last N lines.", "-l", default=5000, min=1, metavar="N"),
-    container: Container = flag("The container.", "-c", default=Container.SERVER),
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
+    endpoint_name: Annotated[str, flag("--endpoint-name", "-e", metavar="NAME")],
+    lines: int = flag("-l", default=5000, min=1, metavar="N"),
+    container: Container = flag("-c", default=Container.SERVER),
     *,
     _policy: PolicyArgs,
     printing: OutputArgs,

@@ -47,13 +47,8 @@ hash -r 2>/dev/null || true
 
 def az_shim(
     session: Session,
-    install: Path | None = flag(
-        "Write the executable `az` to this folder instead of printing shell code.", metavar="DIR"
-    ),
-    pass_through: bool = flag(
-        "Pass commands that mlctl does not have to the real az, even with the local backend.",
-        default=False,
-    ),
+    install: Path | None = flag(metavar="DIR"),
+    pass_through: bool = flag(default=False),
 ) -> Exit:
     """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH.
 

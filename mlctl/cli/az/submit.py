@@ -38,13 +38,13 @@ from mlctl.workload import DEFAULT_NAME
 class JobArgs:
     """The arguments of `job create` that describe the job."""
 
-    file: str = flag("The YAML file; - for standard input.", "-f", default=..., metavar="FILE")
-    name: str | None = flag("Name of the job; overrides the file.", "-n", metavar="NAME")
+    file: str = flag("-f", default=..., metavar="FILE")
+    name: str | None = flag("-n", metavar="NAME")
     set_: SetFlag = None
-    stream: bool = flag("Stream the progress of the job until it ends.", "-s", default=False)
+    stream: bool = flag("-s", default=False)
     web: Web = False
     ignore: Ignore = None
-    save_as: Path | None = flag("Write the job to a YAML file.", "-a", metavar="FILE")
+    save_as: Path | None = flag("-a", metavar="FILE")
 
 
 def create(
@@ -114,14 +114,9 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 
 def submit(
     session: Session,
-    time: str = flag(
-        "How long the job takes on one VM: 90s, 1h30m.",
-        "--duration",
-        default=...,
-        metavar="DURATION",
-    ),
-    name: str | None = flag("The pool; the shared queue by default.", "-n", metavar="NAME"),
-    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME"),
+    time: str = flag("--duration", default=..., metavar="DURATION"),
+    name: str | None = flag("-n", metavar="NAME"),
+    job_name: str | None = flag(metavar="NAME"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:

@@ -23,24 +23,12 @@ _TIMEOUT = 3600.0  # seconds; az's default
 _CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
 _PANEL = "Wait Condition Arguments"
 FLAGS = (
-    switch("created", "Wait until it exists and has not failed.", panel=_PANEL),
-    switch("updated", "Until its last change has succeeded.", panel=_PANEL),
-    switch("deleted", "Until it is gone.", panel=_PANEL),
-    switch("exists", "Wait until it exists, even if it is still being created.", panel=_PANEL),
-    option(
-        "custom",
-        "Wait until this JMESPath query matches: `allocation_state=='Steady'`.",
-        metavar="JMESPATH",
-        panel=_PANEL,
-    ),
-    option(
-        "interval",
-        "Time between checks.",
-        type_=int,
-        metavar="SECONDS",
-        panel=_PANEL,
-        default=30,
-    ),
+    switch("created", panel=_PANEL),
+    switch("updated", panel=_PANEL),
+    switch("deleted", panel=_PANEL),
+    switch("exists", panel=_PANEL),
+    option("custom", metavar="JMESPATH", panel=_PANEL),
+    option("interval", type_=int, metavar="SECONDS", panel=_PANEL, default=30),
 )
 
 

@@ -78,40 +78,28 @@ _ISOLATION = {
 class WorkspaceArgs:
     """What flags set of a workspace, over its file; names are those of the fields of files."""
 
-    file: str | None = flag("The YAML file of the workspace.", "-f", metavar="FILE")
-    name: str | None = flag("The name of the workspace; overrides the file.", "-n", metavar="NAME")
-    location: str | None = flag("The region.", "-l", metavar="REGION")
-    display_name: str | None = flag("The display name.", "-d", metavar="TEXT")
-    description: str | None = flag("The description.", metavar="TEXT")
-    tags: list[TypedFlag] | None = flag("Space-separated key=value pairs.", metavar="KEY=VALUE ...")
-    storage_account: str | None = flag("The ARM id of the storage account.", "-s", metavar="ID")
-    key_vault: str | None = flag("The ARM id of the key vault.", "-k", metavar="ID")
-    application_insights: str | None = flag(
-        "The ARM id of Application Insights.", "-a", metavar="ID"
-    )
-    container_registry: str | None = flag(
-        "The ARM id of the container registry.", "-c", metavar="ID"
-    )
-    image_build_compute: str | None = flag("The cluster that builds images.", "-i", metavar="NAME")
-    managed_network: str | None = flag(
-        "disabled, allow_internet_outbound or allow_only_approved_outbound.", "-m", metavar="MODE"
-    )
-    public_network_access: str | None = flag("Enabled or Disabled.", metavar="WORD")
-    primary_user_assigned_identity: str | None = flag("The ARM id of one.", "-p", metavar="ID")
-    system_datastores_auth_mode: str | None = flag("accesskey or identity.", metavar="WORD")
-    hub_id: str | None = flag("The ARM id of the hub of a project.", metavar="ID")
-    kind: str | None = flag("default, hub or project.", metavar="WORD")
-    enable_data_isolation: bool = flag(
-        "Limit the data that Microsoft collects from the workspace.", "-e", default=False
-    )
+    file: str | None = flag("-f", metavar="FILE")
+    name: str | None = flag("-n", metavar="NAME")
+    location: str | None = flag("-l", metavar="REGION")
+    display_name: str | None = flag("-d", metavar="TEXT")
+    description: str | None = flag(metavar="TEXT")
+    tags: list[TypedFlag] | None = flag(metavar="KEY=VALUE ...")
+    storage_account: str | None = flag("-s", metavar="ID")
+    key_vault: str | None = flag("-k", metavar="ID")
+    application_insights: str | None = flag("-a", metavar="ID")
+    container_registry: str | None = flag("-c", metavar="ID")
+    image_build_compute: str | None = flag("-i", metavar="NAME")
+    managed_network: str | None = flag("-m", metavar="MODE")
+    public_network_access: str | None = flag(metavar="WORD")
+    primary_user_assigned_identity: str | None = flag("-p", metavar="ID")
+    system_datastores_auth_mode: str | None = flag(metavar="WORD")
+    hub_id: str | None = flag(metavar="ID")
+    kind: str | None = flag(metavar="WORD")
+    enable_data_isolation: bool = flag("-e", default=False)
     set_: SetFlag = None
-    update_dependent_resources: bool = flag(
-        "Accepted for compatibility with az; has no effect.", "-u", default=False
-    )
-    provision_network_now: bool = flag("Also provision the managed network.", default=False)
-    no_wait: bool = flag(
-        "Accepted for compatibility with az; the operation completes at once.", default=False
-    )
+    update_dependent_resources: bool = flag("-u", default=False)
+    provision_network_now: bool = flag(default=False)
+    no_wait: bool = flag(default=False)
 
 
 def create(
@@ -130,18 +118,12 @@ def update(
 
 def delete(
     session: Session,
-    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
+    name: str | None = flag("-n", metavar="NAME"),
     *,
-    yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
-    all_resources: bool = flag(
-        "Accepted for compatibility with az; there are no dependent resources.", default=False
-    ),
-    permanently_delete: bool = flag(
-        "Accepted for compatibility with az; deletion is always permanent.", "-p", default=False
-    ),
-    no_wait: bool = flag(
-        "Accepted for compatibility with az; the operation completes at once.", default=False
-    ),
+    yes: bool = flag("-y", default=False),
+    all_resources: bool = flag(default=False),
+    permanently_delete: bool = flag("-p", default=False),
+    no_wait: bool = flag(default=False),
 ) -> Exit:
     """Delete a workspace in the simulated cloud and everything in it."""
     del all_resources, permanently_delete, no_wait
@@ -159,12 +141,10 @@ def delete(
 
 def provision_network(
     session: Session,
-    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
+    name: str | None = flag("-n", metavar="NAME"),
     *,
-    include_spark: bool = flag("Include Spark jobs.", default=False),
-    no_wait: bool = flag(
-        "Accepted for compatibility with az; the operation completes at once.", default=False
-    ),
+    include_spark: bool = flag(default=False),
+    no_wait: bool = flag(default=False),
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -292,7 +272,7 @@ def _writing(session: Session) -> Iterator[WritableBackend]:
 
 def show(
     session: Session,
-    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
+    name: str | None = flag("-n", metavar="NAME"),
     output: Output = None,
     query: Query = None,
 ) -> Exit:

@@ -47,15 +47,11 @@ from mlctl.workflow.settling import wait_until_settled
 class WhatArgs:
     """What of the files is applied, and how resources are replaced."""
 
-    resume: bool = flag(
-        "Only restore what an interrupted apply removed; with a saved plan, carry out the "
-        "rest of that plan.",
-        default=False,
-    )
+    resume: bool = flag(default=False)
     target: Target = None
     keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    plan_only: bool = flag("Apply a saved plan without the files it was made from.", default=False)
+    plan_only: bool = flag(default=False)
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
         """Return how to plan."""

@@ -22,12 +22,8 @@ from mlctl.workflow.model import PlanOptions
 def drift(
     session: Session,
     paths: Paths,
-    output: PlanFormat = flag(
-        "Output format; markdown suits an issue.", "-o", default=PlanFormat.HUMAN
-    ),
-    detailed_exitcode: bool = flag(
-        "Exit with 2 if there is drift (or something could not be compared), else 0.", default=False
-    ),
+    output: PlanFormat = flag("-o", default=PlanFormat.HUMAN),
+    detailed_exitcode: bool = flag(default=False),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:

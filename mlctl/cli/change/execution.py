@@ -33,7 +33,7 @@ from mlctl.workflow.model import Planned
 if TYPE_CHECKING:
     from mlctl.render.apply import json_lines
 
-Yes = Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")]
+Yes = Annotated[bool, flag("--yes", "-y")]
 
 
 class ApplyFormat(StrEnum):
@@ -48,24 +48,12 @@ class ApplyArgs:
     """How a plan is carried out."""
 
     yes: Yes = False
-    parallelism: int = flag(
-        "How many resources to change in parallel.", default=PARALLELISM, metavar="N", min=1, max=64
-    )
-    lock_timeout: str | None = flag(
-        "How long to wait for another apply of the same project (10m).", metavar="DURATION"
-    )
-    no_lock: bool = flag(
-        "Do not take a lease, even if others may apply at the same time.", default=False
-    )
-    check: bool = flag("Run every check of an apply without writing anything.", default=False)
-    in_order: bool = flag(
-        "Apply several environments one after the other, in the order of mlctl.yml, until one "
-        "fails.",
-        default=False,
-    )
-    output: ApplyFormat = flag(
-        "human, or json with one event per line.", "-o", default=ApplyFormat.HUMAN
-    )
+    parallelism: int = flag(default=PARALLELISM, metavar="N", min=1, max=64)
+    lock_timeout: str | None = flag(metavar="DURATION")
+    no_lock: bool = flag(default=False)
+    check: bool = flag(default=False)
+    in_order: bool = flag(default=False)
+    output: ApplyFormat = flag("-o", default=ApplyFormat.HUMAN)
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
         """Return the lease of the project in `mlctl.yml`; None without one, and with --no-lock."""

@@ -19,9 +19,7 @@ def import_(
     session: Session,
     paths: Paths,
     args: ApplyArgs,
-    take_from: list[str] | None = flag(
-        "Also import resources that this project owns (repeatable).", "--from", metavar="PROJECT"
-    ),
+    take_from: list[str] | None = flag("--from", metavar="PROJECT"),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:

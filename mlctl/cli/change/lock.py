@@ -33,12 +33,8 @@ def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = N
 
 def break_(
     session: Session,
-    project: str | None = flag("The project; by default that of mlctl.yml.", metavar="NAME"),
-    older_than: str = flag(
-        "Only if the lease has been held for longer than this (1h).",
-        default="0s",
-        metavar="DURATION",
-    ),
+    project: str | None = flag(metavar="NAME"),
+    older_than: str = flag(default="0s", metavar="DURATION"),
     yes: Yes = False,
 ) -> Exit:
     """Break the lease of a project whose holder is stuck. A killed holder's lease expires in 60 s.

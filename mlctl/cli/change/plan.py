@@ -41,19 +41,14 @@ _ORDINARY = (
 class PlanArgs:
     """What to plan, and what to do with the plan."""
 
-    output: PlanFormat = flag(
-        "Output format; markdown suits a pull request.", "-o", default=PlanFormat.HUMAN
-    )
-    out: Path | None = flag("Save the plan for `mlctl apply FILE`.", metavar="FILE")
-    detailed_exitcode: bool = flag(
-        "Exit with 2 if there are changes (or something could not be compared), else 0.",
-        default=False,
-    )
-    destroy: bool = flag("Plan the deletion of everything that the files declare.", default=False)
+    output: PlanFormat = flag("-o", default=PlanFormat.HUMAN)
+    out: Path | None = flag(metavar="FILE")
+    detailed_exitcode: bool = flag(default=False)
+    destroy: bool = flag(default=False)
     target: Target = None
     keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    write: bool = flag("With blue-green, write the new names to the files now.", default=False)
+    write: bool = flag(default=False)
 
     def check(self, pruning: PruneArgs) -> None:
         """Refuse flags that exclude each other."""

@@ -33,26 +33,9 @@ from mlctl.workflow.planning import plan_files
 
 _REGISTRY = "azureml://registries/"
 
-Target = Annotated[
-    list[str] | None,
-    flag(
-        "Only this resource and its dependencies: compute/NAME (repeatable).",
-        "--target",
-        metavar="ADDRESS",
-    ),
-]
-KeepGoing = Annotated[
-    bool,
-    flag("Skip files with errors and continue with the others; still exits with 1."),
-]
-ReplaceStrategy = Annotated[
-    Strategy,
-    flag(
-        "in-place: delete, then create. blue-green: create under a new name (written to the "
-        "files), update references to it, and delete the old resource last.",
-        "--replace-strategy",
-    ),
-]
+Target = Annotated[list[str] | None, flag("--target", metavar="ADDRESS")]
+KeepGoing = Annotated[bool, flag()]
+ReplaceStrategy = Annotated[Strategy, flag("--replace-strategy")]
 
 
 class PlanFormat(StrEnum):
@@ -67,15 +50,9 @@ class PlanFormat(StrEnum):
 class PruneArgs:
     """The flags about ownership of the commands that plan files."""
 
-    no_tags: bool = flag("Do not tag resources, even if mlctl.yml names a project.", default=False)
-    prune: bool = flag(
-        "Also delete resources that the project owns (by tag) and no file declares.", default=False
-    )
-    prune_limit: int | None = flag(
-        "Refuse to prune more than N resources; required for --yes with --prune.",
-        metavar="N",
-        min=0,
-    )
+    no_tags: bool = flag(default=False)
+    prune: bool = flag(default=False)
+    prune_limit: int | None = flag(metavar="N", min=0)
 
     def check(self) -> None:
         """Refuse a limit without pruning."""

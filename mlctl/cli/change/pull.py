@@ -20,7 +20,7 @@ from mlctl.workflow.model import PlanOptions
 def pull(
     session: Session,
     paths: Paths,
-    write: bool = flag("Write the changes to the files instead of showing them.", default=False),
+    write: bool = flag(default=False),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:

@@ -13,13 +13,9 @@ from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
 
 def show(
     session: Session,
-    plan: Path = argument("A file that `mlctl plan --out` wrote.", metavar="PLAN"),
-    output: PlanFormat = flag(
-        "human, or json in the format of `terraform show -json`.", "-o", default=PlanFormat.HUMAN
-    ),
-    graph: Picture | None = flag(
-        "Draw the changes instead, in the order in which they are applied.", "--graph"
-    ),
+    plan: Path = argument(metavar="PLAN"),
+    output: PlanFormat = flag("-o", default=PlanFormat.HUMAN),
+    graph: Picture | None = flag("--graph"),
 ) -> Exit:
     """Show a saved plan. Reads only that file, no workspace and no YAML."""
     from mlctl.render.plan import saved as render

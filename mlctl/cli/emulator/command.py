@@ -34,45 +34,24 @@ _FASTEST = 1e9  # virtual seconds per real second
 class ServerArgs:
     """Where the emulator listens, with which files, for whom."""
 
-    port: int = flag("The port; 0 picks a free one.", default=0, min=0, max=65535)
-    host: str = flag("The address to listen on.", default="127.0.0.1")
-    allow_host: list[str] | None = flag(
-        "An additional host name for clients (repeatable).", metavar="NAME"
-    )
-    db: Path | None = flag("The state file; by default that of `mlctl local`.", metavar="FILE")
-    cert_dir: Path = flag(
-        "The folder of the certificate; created if needed.",
-        default=Path(".mlctl", "emulator"),
-        metavar="DIR",
-    )
-    http: bool = flag(
-        "Use plain HTTP; the Azure SDK refuses to send tokens over it.", default=False
-    )
-    token: str | None = flag(
-        "What callers must know; needed off loopback. Others can read it in the list of"
-        f" processes: name a file, or set ${TOKEN_VARIABLE}.",
-        metavar="SECRET|@FILE",
-    )
+    port: int = flag(default=0, min=0, max=65535)
+    host: str = flag(default="127.0.0.1")
+    allow_host: list[str] | None = flag(metavar="NAME")
+    db: Path | None = flag(metavar="FILE")
+    cert_dir: Path = flag(default=Path(".mlctl", "emulator"), metavar="DIR")
+    http: bool = flag(default=False)
+    token: str | None = flag(metavar="SECRET|@FILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerArgs:
     """How the emulator answers, and what it logs."""
 
-    pace: str = flag(
-        "virtual: operations are complete when polled; xN: N times real time.",
-        "--time",
-        default="virtual",
-        metavar="virtual|real|xN",
-    )
-    as_json: bool = flag("Print the addresses as one line of JSON.", "--json", default=False)
-    record: Path | None = flag(
-        "Append every request and response to a file, as JSON lines.", metavar="FILE"
-    )
-    strict_workspaces: bool = flag(
-        "Refuse workspaces that were not created; one exists.", default=False
-    )
-    page_size: int = flag("Number of items on a page of a list.", default=100, min=1, max=5000)
+    pace: str = flag("--time", default="virtual", metavar="virtual|real|xN")
+    as_json: bool = flag("--json", default=False)
+    record: Path | None = flag(metavar="FILE")
+    strict_workspaces: bool = flag(default=False)
+    page_size: int = flag(default=100, min=1, max=5000)
 
 
 def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> Exit:

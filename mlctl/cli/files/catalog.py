@@ -25,8 +25,8 @@ _NOT_ALLOWED = (401, 403)
 
 def show(
     session: Session,
-    size: str | None = argument("A VM size; all sizes by default.", default=None, metavar="SIZE"),
-    region: str | None = flag("A region; all regions by default.", metavar="REGION"),
+    size: str | None = argument(default=None, metavar="SIZE"),
+    region: str | None = flag(metavar="REGION"),
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
@@ -69,21 +69,10 @@ def show(
 
 def refresh(
     session: Session,
-    sizes: list[str] | None = argument(
-        "VM sizes; by default those in the files of this folder.", default=None, metavar="SIZE..."
-    ),
-    region: list[str] | None = flag(
-        "A region (repeatable); by default those of the files or of the workspace.",
-        metavar="REGION",
-    ),
-    every: bool = flag(
-        "All sizes that mlctl knows; in all regions without --region.", "--all", default=False
-    ),
-    out: Path | None = flag(
-        "The file to write, for `prices:` in mlctl.yml; by default a file in ~/.cache that "
-        "all commands read.",
-        metavar="FILE",
-    ),
+    sizes: list[str] | None = argument(default=None, metavar="SIZE..."),
+    region: list[str] | None = flag(metavar="REGION"),
+    every: bool = flag("--all", default=False),
+    out: Path | None = flag(metavar="FILE"),
 ) -> Exit:
     """Fetch current VM prices from Azure and write them to a price list.
 

@@ -18,12 +18,8 @@ _NAME = "<converted>"
 def convert(
     session: Session,
     paths: Paths,
-    out: Path | None = flag("The file to write; standard output by default.", "-o", metavar="FILE"),
-    size: str = flag(
-        "The VM size of the clusters; pools do not declare one.",
-        default=to_cluster.SIZE,
-        metavar="SIZE",
-    ),
+    out: Path | None = flag("-o", metavar="FILE"),
+    size: str = flag(default=to_cluster.SIZE, metavar="SIZE"),
 ) -> Exit:
     """Convert Batch pools to compute clusters, and report the differences.
 

@@ -136,21 +136,10 @@ class Build:
 
 def check(
     session: Session,
-    paths: list[str] = argument(
-        "Documents, conda files, requirements and Dockerfiles, folders of these, or an "
-        "environment in the workspace (NAME, NAME:VERSION).",
-        metavar="PATH|NAME...",
-    ),
-    resolve: bool = flag(
-        "Also query a package index with uv or pip; nothing is installed.", default=False
-    ),
-    python: str | None = flag(
-        "The Python version for environments that do not name one; 3.10 by default.",
-        metavar="VERSION",
-    ),
-    output: FindingsFormat = flag(
-        "Output format of the findings.", "-o", default=FindingsFormat.HUMAN
-    ),
+    paths: list[str] = argument(metavar="PATH|NAME..."),
+    resolve: bool = flag(default=False),
+    python: str | None = flag(metavar="VERSION"),
+    output: FindingsFormat = flag("-o", default=FindingsFormat.HUMAN),
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:

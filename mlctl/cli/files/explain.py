@@ -7,10 +7,7 @@ from mlctl.cli.shell import Exit, InvalidValue, Session, argument
 
 def explain(
     session: Session,
-    what: str = argument(
-        "A rule (MLC301), a kind (compute), a field (compute.tier), or the text of an Azure error.",
-        metavar="WHAT",
-    ),
+    what: str = argument(metavar="WHAT"),
 ) -> Exit:
     """Explain a rule, a kind, a field or an Azure error: what it means, why, and how to fix it."""
     from mlctl.project.rules import ALL_RULES, unknown_rule

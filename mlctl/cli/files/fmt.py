@@ -57,13 +57,9 @@ class _File:
 
 def fmt(
     session: Session,
-    paths: list[str] | None = argument(
-        "Files, folders, globs, or - for stdin to stdout; this folder by default.",
-        default=None,
-        metavar="PATH...",
-    ),
-    check: bool = flag("Do not write; exit with 1 if a file would change.", default=False),
-    diff: bool = flag("Do not write; show what would change.", default=False),
+    paths: list[str] | None = argument(default=None, metavar="PATH..."),
+    check: bool = flag(default=False),
+    diff: bool = flag(default=False),
 ) -> Exit:
     """Format files: order of keys, indentation, whitespace and line endings.
 

@@ -31,11 +31,7 @@ class Picture(StrEnum):
 def graph(
     session: Session,
     paths: Paths,
-    output: Picture = flag(
-        "A tree of text, or a picture: mermaid, dot, or svg (drawn by Graphviz's `dot`).",
-        "-o",
-        default=Picture.TEXT,
-    ),
+    output: Picture = flag("-o", default=Picture.TEXT),
 ) -> Exit:
     """Draw the resources in files and the references between them, and the steps of pipelines.
 

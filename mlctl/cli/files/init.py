@@ -85,16 +85,9 @@ _PROD = """\
 
 def init(
     session: Session,
-    template: str | None = argument(
-        f"{', '.join(_TEMPLATES)}; if omitted, you choose one in a terminal.",
-        default=None,
-        metavar="TEMPLATE",
-    ),
-    to: Path = flag("The folder to write to; created if needed.", default=Path(), metavar="DIR"),
-    project: str | None = flag(
-        "The name of the project; the name of the folder by default.",
-        metavar="NAME",
-    ),
+    template: str | None = argument(default=None, metavar="TEMPLATE"),
+    to: Path = flag(default=Path(), metavar="DIR"),
+    project: str | None = flag(metavar="NAME"),
 ) -> Exit:
     """Create a project from a template: resource files, and mlctl.yml with dev and prod.
 

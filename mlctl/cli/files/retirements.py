@@ -55,16 +55,11 @@ class Use:
 
 def retirements(
     session: Session,
-    paths: list[str] | None = argument(
-        "Files and folders; this folder by default.", default=None, metavar="PATH..."
-    ),
-    live: bool = flag("Check the workspace instead of files.", default=False),
-    within: str = flag("How far to look ahead; past retirements are always shown.", default="180d"),
-    fail_within: str | None = flag(
-        "Exit with 1 if something in use is retired, or will be within this time.",
-        metavar="DURATION",
-    ),
-    output: RetirementsFormat = flag("Output format.", "-o", default=RetirementsFormat.HUMAN),
+    paths: list[str] | None = argument(default=None, metavar="PATH..."),
+    live: bool = flag(default=False),
+    within: str = flag(default="180d"),
+    fail_within: str | None = flag(metavar="DURATION"),
+    output: RetirementsFormat = flag("-o", default=RetirementsFormat.HUMAN),
 ) -> Exit:
     """List what is retired or retires soon, with the date, the source and the replacement.
 

@@ -10,7 +10,7 @@ from mlctl.cli.shell import Exit, Group, Session, argument
 
 def export(
     session: Session,
-    folder: Path = argument("The folder to write to; created if needed.", metavar="DIR"),
+    folder: Path = argument(metavar="DIR"),
 ) -> Exit:
     """Write every schema to a folder, so that editors can check and complete YAML."""
     try:

@@ -40,13 +40,9 @@ class TestFormat(StrEnum):
 
 def run_cases(
     session: Session,
-    paths: list[str] | None = argument(
-        "Test files, or folders with *.test.yml; this folder by default.",
-        default=None,
-        metavar="PATH...",
-    ),
-    output: TestFormat = flag("Output format of the results.", "-o", default=TestFormat.HUMAN),
-    watch: bool = flag("Rerun when a file in this folder changes, until Ctrl-C.", default=False),
+    paths: list[str] | None = argument(default=None, metavar="PATH..."),
+    output: TestFormat = flag("-o", default=TestFormat.HUMAN),
+    watch: bool = flag(default=False),
 ) -> Exit:
     """Run a project's tests: files, the live state before, and the expected result.
 

@@ -13,28 +13,9 @@ from mlctl.inert import line
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
-Paths = Annotated[
-    list[str],
-    argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.", metavar="PATH..."
-    ),
-]
-SomePaths = Annotated[
-    list[str] | None,
-    argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; omit to use "
-        "only the workspace.",
-        metavar="PATH...",
-    ),
-]
-PathsToApply = Annotated[
-    list[str] | None,
-    argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
-        " plan. None with --resume.",
-        metavar="PATH...",
-    ),
-]
+Paths = Annotated[list[str], argument(metavar="PATH...")]
+SomePaths = Annotated[list[str] | None, argument(metavar="PATH...")]
+PathsToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
 
 
 class FindingsFormat(StrEnum):
@@ -51,9 +32,7 @@ class FindingsFormat(StrEnum):
 def validate(
     session: Session,
     paths: Paths,
-    output: FindingsFormat = flag(
-        "Output format of the findings.", "-o", default=FindingsFormat.HUMAN
-    ),
+    output: FindingsFormat = flag("-o", default=FindingsFormat.HUMAN),
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,

@@ -40,7 +40,7 @@ def finish(
     delays: DelayArgs,
     cloud: CloudArgs,
     report_args: ReportArgs,
-    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("--yes", "-y")] = False,
 ) -> Exit:
     """Run a job until it is done, even if its nodes are preempted.
 
@@ -114,7 +114,7 @@ def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
 def cancel(
     session: Session,
     name: Name,
-    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("--yes", "-y")] = False,
 ) -> Exit:
     """Cancel a job: stop its runs and remove the resources created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):

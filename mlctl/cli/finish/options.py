@@ -37,81 +37,38 @@ class ShowFormat(StrEnum):
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 
-FilesToApply = Annotated[
-    list[str] | None,
-    argument(
-        "Files and folders to apply first, including the batch deployment that runs the job.",
-        metavar="PATH...",
-    ),
-]
-Name = Annotated[str, argument("The name given to `mlctl finish`.", metavar="NAME")]
-Show = Annotated[ShowFormat, flag("Output format; html writes a single page.", "--output", "-o")]
-Events = Annotated[FinishFormat, flag("human, or json with one event per line.", "--output", "-o")]
+FilesToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
+Name = Annotated[str, argument(metavar="NAME")]
+Show = Annotated[ShowFormat, flag("--output", "-o")]
+Events = Annotated[FinishFormat, flag("--output", "-o")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderArgs:
     """The job, its deadline and its budget."""
 
-    endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
-    file: str | None = flag(
-        "A command, pipeline or sweep job to finish instead; - for standard input.",
-        "-f",
-        metavar="FILE",
-    )
-    checkpoint: str | None = flag(
-        "The output in which a command job writes checkpoints, and the input from which the "
-        "next run reads them; the same name by default.",
-        metavar="OUTPUT[:INPUT]",
-    )
-    deployment: str | None = flag(
-        "The low-priority deployment; the endpoint's default if omitted.", "-d", metavar="NAME"
-    )
-    input: str | None = flag("What to score: a local folder, or a URI.", metavar="URI")
-    name: str | None = flag(
-        "A name for the work and its runs; generated if omitted.", metavar="NAME"
-    )
-    deadline: str | None = flag(
-        "The deadline: 6h from now, or 2026-11-24 06:00 (local time unless a time zone is given).",
-        metavar="DURATION|DATE",
-    )
-    max_cost: float | None = flag(
-        "The budget; stop before a step that would exceed it.", min=0, metavar="USD"
-    )
-    policy: str | None = flag(
-        "What to do after a lost run, as in simulate; by default the cheapest policy that "
-        "meets the deadline.",
-        metavar="POLICY",
-    )
-    shards: str = flag(
-        "How many runs to split the files into, or auto.", default="auto", metavar="N"
-    )
-    sure: str | None = flag(
-        "The deployment on dedicated nodes (for a command job, the cluster); if omitted, one "
-        "is created and removed.",
-        metavar="NAME",
-    )
-    give_up_after: int = flag(
-        "Stop after this many identical failures.", default=2, min=1, metavar="N"
-    )
-    weather: str = flag(
-        "The preemption pattern for the forecast.", default=DEFAULT_WEATHER, metavar="NAME"
-    )
+    endpoint: str | None = flag("-n", metavar="NAME")
+    file: str | None = flag("-f", metavar="FILE")
+    checkpoint: str | None = flag(metavar="OUTPUT[:INPUT]")
+    deployment: str | None = flag("-d", metavar="NAME")
+    input: str | None = flag(metavar="URI")
+    name: str | None = flag(metavar="NAME")
+    deadline: str | None = flag(metavar="DURATION|DATE")
+    max_cost: float | None = flag(min=0, metavar="USD")
+    policy: str | None = flag(metavar="POLICY")
+    shards: str = flag(default="auto", metavar="N")
+    sure: str | None = flag(metavar="NAME")
+    give_up_after: int = flag(default=2, min=1, metavar="N")
+    weather: str = flag(default=DEFAULT_WEATHER, metavar="NAME")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportArgs:
     """Where results go, and how events are printed."""
 
-    results: Path | None = flag(
-        "The folder for the merged results; NAME-results by default.", metavar="DIR"
-    )
-    notify: str | None = flag(
-        "A command to run at the end; it receives the summary as JSON on stdin.", metavar="CMD"
-    )
-    output: FinishFormat = flag(
-        "human, or json with one event per line.", "-o", default=FinishFormat.HUMAN
-    )
+    results: Path | None = flag(metavar="DIR")
+    notify: str | None = flag(metavar="CMD")
+    output: FinishFormat = flag("-o", default=FinishFormat.HUMAN)
 
 
 def select_policies(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:

@@ -24,9 +24,7 @@ class ForecastFormat(StrEnum):
     HTML = "html"
 
 
-Output = Annotated[
-    ForecastFormat, flag("Output format; html writes a single page.", "--output", "-o")
-]
+Output = Annotated[ForecastFormat, flag("--output", "-o")]
 
 
 class Human(Protocol):

@@ -57,36 +57,19 @@ _BATCH = 1000  # runs between two looks at the precision
 class StudyArgs(HistoryArgs):
     """How many histories to simulate, of what kind, and who does it."""
 
-    policy: list[str] | None = flag(
-        "What to do after a cancelled run: resubmit (the default), once, dedicated, "
-        "fallback:K, deadline, uniform-progress, reserve or remaining (repeatable; one row "
-        "each).",
-        metavar="POLICY",
-    )
-    shards: int | None = flag(
-        "Split the files into this many consecutive jobs, so that a lost run loses only its part.",
-        min=1,
-        max=10_000,
-        metavar="N",
-    )
-    precision: float | None = flag(
-        "Simulate until P(cancelled) is known to within plus or minus this.",
-        min=0.0001,
-        max=0.5,
-        metavar="P",
-    )
+    policy: list[str] | None = flag(metavar="POLICY")
+    shards: int | None = flag(min=1, max=10_000, metavar="N")
+    precision: float | None = flag(min=0.0001, max=0.5, metavar="P")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailArgs:
     """What to show besides the rows."""
 
-    sensitivity: bool = flag(
-        "Show the effect of each assumption, at a low and a high value.", default=False
-    )
-    events: Path | None = flag("Write the events of the first run of --run N.", metavar="FILE")
-    run: int = flag("The simulated run that --events writes.", default=0, min=0, metavar="N")
-    explain_path: bool = flag("Show which rows used the exact shortcut.", default=False)
+    sensitivity: bool = flag(default=False)
+    events: Path | None = flag(metavar="FILE")
+    run: int = flag(default=0, min=0, metavar="N")
+    explain_path: bool = flag(default=False)
 
 
 def simulate(
@@ -288,13 +271,11 @@ def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, fi
 class StepArgs:
     """The work: its steps, and what checkpoints take."""
 
-    steps: int | None = flag("Steps to train.", min=1, metavar="N")
-    seconds_per_step: float | None = flag("Time of a step.", min=0, metavar="S")
-    checkpoint_every: list[int] | None = flag(
-        "Steps between checkpoints; 0 for none (repeatable; one row each).", min=0, metavar="N"
-    )
-    seconds_per_checkpoint: float | None = flag("Time to write a checkpoint.", min=0, metavar="S")
-    seconds_to_restore: float | None = flag("Time to resume from a checkpoint.", min=0, metavar="S")
+    steps: int | None = flag(min=1, metavar="N")
+    seconds_per_step: float | None = flag(min=0, metavar="S")
+    checkpoint_every: list[int] | None = flag(min=0, metavar="N")
+    seconds_per_checkpoint: float | None = flag(min=0, metavar="S")
+    seconds_to_restore: float | None = flag(min=0, metavar="S")
 
 
 def training(

@@ -19,10 +19,7 @@ from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.resources import quota as quotas
 
-Location = Annotated[
-    str | None,
-    flag("The region; by default the workspace's.", "--location", "-l", metavar="REGION"),
-]
+Location = Annotated[str | None, flag("--location", "-l", metavar="REGION")]
 
 
 @contextmanager
@@ -68,7 +65,7 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
 
 def advance(
     session: Session,
-    time: str = argument("90s, 15m, 1h30m, 30d or PT90S.", metavar="DURATION"),
+    time: str = argument(metavar="DURATION"),
     output: Output = OutputFormat.NONE,
     query: Query = None,
 ) -> Exit:
@@ -87,8 +84,8 @@ def advance(
 
 def reset(
     session: Session,
-    seed: str = flag("The random seed of the new cloud.", default="0"),
-    yes: bool = flag("Do not ask for confirmation.", "-y", default=False),
+    seed: str = flag(default="0"),
+    yes: bool = flag("-y", default=False),
 ) -> Exit:
     """Reset the cloud: no workspaces, initial time, default quotas and no faults."""
     with opened(session) as local:
@@ -100,14 +97,12 @@ def reset(
 
 def quota_set(
     session: Session,
-    low_priority_cores: int | None = flag("Low-priority cores, all families.", min=0),
-    dedicated_cores: int | None = flag("Dedicated cores, all families.", min=0),
-    family: list[str] | None = flag(
-        "Dedicated cores of a VM family (repeatable).", metavar="FAMILY=N"
-    ),
-    computes: int | None = flag("Number of compute resources.", min=0),
-    pools: int | None = flag("Number of Batch pools.", min=0),
-    vms_per_pool: int | None = flag("Number of VMs in each Batch pool.", min=0),
+    low_priority_cores: int | None = flag(min=0),
+    dedicated_cores: int | None = flag(min=0),
+    family: list[str] | None = flag(metavar="FAMILY=N"),
+    computes: int | None = flag(min=0),
+    pools: int | None = flag(min=0),
+    vms_per_pool: int | None = flag(min=0),
     location: Location = None,
 ) -> Exit:
     """Set the quotas of the subscription in a region, and the limits of its Batch account."""

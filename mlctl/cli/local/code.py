@@ -10,9 +10,7 @@ from mlctl.service_errors import Permanent
 
 def on(
     session: Session,
-    python: str | None = flag(
-        "The Python with the packages that the code imports; mlctl's own by default.", metavar="EXE"
-    ),
+    python: str | None = flag(metavar="EXE"),
 ) -> Exit:
     """Run the code of jobs and of invoked deployments, as `--run-code` does for one command.
 

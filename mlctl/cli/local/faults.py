@@ -47,26 +47,20 @@ class FaultOperation(StrEnum):
 class FaultArgs:
     """Which calls or requests fail, when, and how."""
 
-    operation: FaultOperation | None = flag("The calls to affect; any by default.")
-    target: str | None = flag("The resource; * and ? are wildcards.", metavar="ADDRESS")
-    method: str | None = flag(
-        "The HTTP method of requests to the emulator, such as GET.", metavar="METHOD"
-    )
-    path: str | None = flag(
-        "The path of requests to the emulator, such as '*/computes/*'.", metavar="PATTERN"
-    )
-    nth: int = flag("The first call to affect.", default=1, min=1)
-    times: int = flag("How many calls in a row; 0 for all that follow.", default=1, min=0)
-    every: bool = flag("Affect every n-th call instead.", default=False)
-    seconds: str = flag("The delay, or the Retry-After.", default="1", metavar="DURATION")
-    code: str | None = flag("The service's error code.")
-    status: int | None = flag("The HTTP status.", min=200, max=599)
-    message: str | None = flag("The service's error message.")
-    retry_after: RetryAfter | None = flag("The form of Retry-After in a refusal; none by default.")
-    length: int | None = flag(
-        "The byte at which a truncated response ends; 0 by default.", "--bytes", min=0
-    )
-    style: OperationStyle | None = flag("How the emulator reports a long-running operation.")
+    operation: FaultOperation | None = flag()
+    target: str | None = flag(metavar="ADDRESS")
+    method: str | None = flag(metavar="METHOD")
+    path: str | None = flag(metavar="PATTERN")
+    nth: int = flag(default=1, min=1)
+    times: int = flag(default=1, min=0)
+    every: bool = flag(default=False)
+    seconds: str = flag(default="1", metavar="DURATION")
+    code: str | None = flag()
+    status: int | None = flag(min=200, max=599)
+    message: str | None = flag()
+    retry_after: RetryAfter | None = flag()
+    length: int | None = flag("--bytes", min=0)
+    style: OperationStyle | None = flag()
 
     def fault(self, name: FaultName) -> faults.AnyFault:
         """Return the fault that the flags describe."""
@@ -84,7 +78,7 @@ class FaultArgs:
 
 def add(
     session: Session,
-    trouble: Annotated[FaultName, argument("What happens to the call.")],
+    trouble: Annotated[FaultName, argument()],
     flags: FaultArgs,
 ) -> Exit:
     """Make future calls fail, in the cloud or on the network to its emulator.
@@ -117,9 +111,7 @@ def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = 
 
 def clear(
     session: Session,
-    numbers: list[int] | None = argument(
-        "The numbers of the faults; all by default.", default=None, metavar="NUMBER"
-    ),
+    numbers: list[int] | None = argument(default=None, metavar="NUMBER"),
 ) -> Exit:
     """Remove faults of the cloud and of the network."""
     with opened(session) as local:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.forecast.weather.models import Weather
     from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
-TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
-
 
 def _bands() -> list[str]:
     from mlctl.forecast.weather import models as weather
@@ -42,49 +40,18 @@ def _weathers() -> list[str]:
 class PreemptionArgs:
     """The processes that take nodes away; `offset` is the trace's."""
 
-    weather: str | None = flag(
-        "calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
-        " `mlctl local preemption fit`.",
-        metavar="NAME",
-        suggest=_weathers,
-    )
-    start: list[str] | None = flag(
-        "The current time of day, HH:MM, for weather that follows the hours; or where outages "
-        "and traces start: at a random moment (any), or when nodes are available (available, "
-        "the default) (repeatable).",
-        metavar="WHEN",
-        suggest=MOMENTS,
-    )
-    poisson: str | None = flag(
-        "A constant rate for each node, whatever its age.", metavar="PER_NODE_HOUR"
-    )
-    eviction_rate: str | None = flag(
-        "A constant rate for each node, from a band of Azure's eviction rates or as a "
-        "percentage per hour.",
-        metavar="BAND",
-        suggest=_bands,
-    )
-    shock: str | None = flag(
-        "Drops in capacity, in which each running node is lost with this probability.",
-        metavar="PER_HOUR,FRACTION",
-    )
-    hyper_exponential: str | None = flag(
-        "Node lifetimes with this coefficient of variation, 1 or more.", metavar="PER_NODE_HOUR,CV"
-    )
-    weibull: str | None = flag(
-        "With a shape below 1, nodes that have lived long live longer.",
-        metavar="PER_NODE_HOUR,SHAPE",
-    )
-    bathtub: str | None = flag(
-        "Node lifetimes of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
-        metavar="A,T1,T2,B",
-    )
-    trace: str | None = flag(f"How many nodes there are: {TRACE_SHAPE}.", metavar="FILE")
-    offset: int | None = flag("Where to start in the trace.", metavar="N")
-    script: str | None = flag(
-        'Exact losses: [[seconds, node index or "all"], ...].', metavar="FILE"
-    )
-    none: bool = flag("Turn preemption off.", default=False)
+    weather: str | None = flag(metavar="NAME", suggest=_weathers)
+    start: list[str] | None = flag(metavar="WHEN", suggest=MOMENTS)
+    poisson: str | None = flag(metavar="PER_NODE_HOUR")
+    eviction_rate: str | None = flag(metavar="BAND", suggest=_bands)
+    shock: str | None = flag(metavar="PER_HOUR,FRACTION")
+    hyper_exponential: str | None = flag(metavar="PER_NODE_HOUR,CV")
+    weibull: str | None = flag(metavar="PER_NODE_HOUR,SHAPE")
+    bathtub: str | None = flag(metavar="A,T1,T2,B")
+    trace: str | None = flag(metavar="FILE")
+    offset: int | None = flag(metavar="N")
+    script: str | None = flag(metavar="FILE")
+    none: bool = flag(default=False)
 
     @property
     def any_process(self) -> bool:
@@ -131,9 +98,9 @@ def preemption_show(
 
 def preempt(
     session: Session,
-    cluster: str = argument("Name of the cluster.", metavar="CLUSTER"),
-    nodes: int | None = flag("How many nodes; 1 by default.", min=1, metavar="N"),
-    every: bool = flag("All running nodes.", "--all", default=False),
+    cluster: str = argument(metavar="CLUSTER"),
+    nodes: int | None = flag(min=1, metavar="N"),
+    every: bool = flag("--all", default=False),
 ) -> Exit:
     """Preempt nodes of a low-priority cluster now."""
     from mlctl.simulator.control_plane import disruptions
@@ -150,10 +117,8 @@ def preempt(
 
 def lock(
     session: Session,
-    clusters: list[str] | None = argument(
-        "Names of clusters; all by default.", default=None, metavar="CLUSTER"
-    ),
-    remove: bool = flag("Remove the lock.", default=False),
+    clusters: list[str] | None = argument(default=None, metavar="CLUSTER"),
+    remove: bool = flag(default=False),
 ) -> Exit:
     """Lock clusters with a resource lock: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions
@@ -222,17 +187,9 @@ def weather_of(text: str) -> Weather:
 
 def preemption_fit(
     session: Session,
-    source: Path = flag(
-        "Preempted Nodes and Total Nodes by the minute, from Azure Monitor or `mlctl compute "
-        "metrics -o json`; or a trace, as for --trace of `set`.",
-        "--from",
-        default=...,
-        metavar="FILE",
-    ),
-    cores_per_node: int | None = flag("The metrics count cores, not nodes.", min=1, metavar="N"),
-    out: Path | None = flag(
-        "Write the result as weather, for `set --weather FILE`.", "-o", metavar="FILE"
-    ),
+    source: Path = flag("--from", default=..., metavar="FILE"),
+    cores_per_node: int | None = flag(min=1, metavar="N"),
+    out: Path | None = flag("-o", metavar="FILE"),
 ) -> Exit:
     """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood.
 
@@ -319,22 +276,13 @@ _TIERS = ("dedicated", "low_priority")
 class CapacityArgs:
     """The process that says how many nodes exist; `nodes` goes with `outages` too."""
 
-    nodes: int | None = flag("A constant number of nodes.", metavar="N")
-    outages: str | None = flag(
-        "Random outages without any nodes, of this mean length; --nodes between them.",
-        metavar="PER_HOUR,SECONDS",
-    )
-    outage_cv: float | None = flag(
-        "Draw outages from a log-normal distribution with this coefficient of variation (real "
-        "ones: 3); exponential by default.",
-        metavar="X",
-    )
-    trace: str | None = flag(f"As many as {TRACE_SHAPE}.", metavar="FILE")
-    script: str | None = flag(
-        "A script of node counts: [[seconds, nodes from then on], ...].", metavar="FILE"
-    )
-    none: bool = flag("Unlimited nodes.", default=False)
-    tier: str | None = flag("Only for this tier; both tiers by default.", suggest=_TIERS)
+    nodes: int | None = flag(metavar="N")
+    outages: str | None = flag(metavar="PER_HOUR,SECONDS")
+    outage_cv: float | None = flag(metavar="X")
+    trace: str | None = flag(metavar="FILE")
+    script: str | None = flag(metavar="FILE")
+    none: bool = flag(default=False)
+    tier: str | None = flag(suggest=_TIERS)
 
 
 def capacity_set(session: Session, args: CapacityArgs) -> Exit:

@@ -18,7 +18,7 @@ from mlctl.workload import DEFAULT_NAME
 def delays_set(
     session: Session,
     delays: DelayArgs,
-    cv: float | None = flag("The coefficient of variation of the times.", metavar="X"),
+    cv: float | None = flag(metavar="X"),
 ) -> Exit:
     """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m.
 
@@ -58,7 +58,7 @@ def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Qu
 
 def settings_set(
     session: Session,
-    pairs: list[str] = argument("See `mlctl local settings list`.", metavar="NAME=VALUE"),
+    pairs: list[str] = argument(metavar="NAME=VALUE"),
 ) -> Exit:
     """Set defaults for the behaviour of the simulated cloud."""
     from mlctl.simulator.control_plane import disruptions
@@ -95,11 +95,9 @@ def settings_list(
 
 def tenancy_set(
     session: Session,
-    slots: int = flag("Number of jobs that run at once.", default=4, min=1, metavar="N"),
-    arrivals: float = flag(
-        "Rate at which jobs of other users arrive.", default=0.0, min=0, metavar="PER_HOUR"
-    ),
-    mean: str = flag("Mean duration of those jobs.", default="1h", metavar="DURATION"),
+    slots: int = flag(default=4, min=1, metavar="N"),
+    arrivals: float = flag(default=0.0, min=0, metavar="PER_HOUR"),
+    mean: str = flag(default="1h", metavar="DURATION"),
 ) -> Exit:
     """Set the behaviour of the shared queue for classic jobs without a pool.
 
@@ -118,12 +116,7 @@ def workload_set(
     session: Session,
     batch: BatchFlags,
     training: TrainingFlags,
-    name: str = flag(
-        "A name for the workload, for jobs that refer to it; if omitted, the default for all jobs.",
-        "-n",
-        default=DEFAULT_NAME,
-        metavar="NAME",
-    ),
+    name: str = flag("-n", default=DEFAULT_NAME, metavar="NAME"),
 ) -> Exit:
     """Set the amount and duration of work for future jobs.
 

@@ -47,7 +47,7 @@ _OTHERS: Mapping[str, dict[str, Data]] = {
 
 def suppose(
     session: Session,
-    addresses: list[str] = argument("compute/NAME, model/NAME:VERSION, ...", metavar="ADDRESS..."),
+    addresses: list[str] = argument(metavar="ADDRESS..."),
 ) -> Exit:
     """Create stand-ins for resources of a real workspace, so that files can be planned.
 

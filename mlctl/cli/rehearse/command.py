@@ -18,14 +18,8 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.scoring.deployment import Deployment
     from mlctl.rehearsal.training.model import Training
 
-ScriptOrYaml = Annotated[
-    str,
-    argument(
-        "A scoring or training script, or the YAML of a deployment, pipeline or command job.",
-        metavar="PATH",
-    ),
-]
-Form = Annotated[RehearsalFormat, flag("Output format.", "--output", "-o")]
+ScriptOrYaml = Annotated[str, argument(metavar="PATH")]
+Form = Annotated[RehearsalFormat, flag("--output", "-o")]
 
 
 def rehearse(

@@ -25,14 +25,8 @@ _KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
 
 def configure(
     session: Session,
-    defaults: list[TypedFlag] | None = flag(
-        "Set defaults: subscription, group, workspace, location; an empty value removes one.",
-        "-d",
-        metavar="NAME=VALUE ...",
-    ),
-    list_defaults: str | None = flag(
-        "List the defaults and where each is set.", "-l", metavar=SWITCH
-    ),
+    defaults: list[TypedFlag] | None = flag("-d", metavar="NAME=VALUE ..."),
+    list_defaults: str | None = flag("-l", metavar=SWITCH),
     output: Output = OutputFormat.JSON,
     query: Query = None,
 ) -> Exit:

@@ -39,12 +39,8 @@ class DoctorFormat(StrEnum):
 
 def doctor(
     session: Session,
-    output: DoctorFormat = flag("Output format of the findings.", "-o", default=DoctorFormat.HUMAN),
-    report: Path | None = flag(
-        "Record the form of the service's responses: status codes, header names and body "
-        "keys. The file contains no values, ids or names, so you can send it to the authors.",
-        metavar="FILE",
-    ),
+    output: DoctorFormat = flag("-o", default=DoctorFormat.HUMAN),
+    report: Path | None = flag(metavar="FILE"),
 ) -> Exit:
     """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems.
 

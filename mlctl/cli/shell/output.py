@@ -42,20 +42,15 @@ class ChartOutputFormat(StrEnum):
     YAML = "yaml"
 
 
-Output = Annotated[OutputFormat, flag("Output format.", "--output", "-o", panel=GLOBAL)]
-Query = Annotated[
-    str | None,
-    flag("JMESPath query of the output.", "--query", metavar="JMESPATH", panel=GLOBAL),
-]
+Output = Annotated[OutputFormat, flag("--output", "-o", panel=GLOBAL)]
+Query = Annotated[str | None, flag("--query", metavar="JMESPATH", panel=GLOBAL)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputArgs:
     """How an az-style command prints data; None means "as configured"."""
 
-    output: OutputFormat | None = flag(
-        "Output format; json unless another is configured.", "-o", panel=GLOBAL
-    )
+    output: OutputFormat | None = flag("-o", panel=GLOBAL)
     query: Query = None
 
 
