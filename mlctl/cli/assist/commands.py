@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from mlctl.cli.shell import Exit, Session
+from mlctl.cli.shell import Session
 from mlctl.service_errors import Permanent
 
 
-def lsp(session: Session) -> Exit:
+def lsp(session: Session) -> None:
     """Run a language server for editors: diagnostics, completion, hover help and fixes.
 
     It speaks the Language Server Protocol on standard input and output; the editor starts it.
@@ -22,10 +22,9 @@ def lsp(session: Session) -> Exit:
     # It closes its output, but the command's own standard output must stay open.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         server().start_io(stdout=answers)
-    return Exit.OK
 
 
-def mcp(session: Session) -> Exit:
+def mcp(session: Session) -> None:
     """Run an MCP server for agents: validate, plan, explain, simulate and drift, read-only.
 
     It speaks the Model Context Protocol on standard input and output; the agent's program starts
@@ -37,7 +36,6 @@ def mcp(session: Session) -> Exit:
         raise _missing_extra("mcp") from None
     _note(session, "an agent's program")
     server().run("stdio")
-    return Exit.OK
 
 
 def _note(session: Session, whose: str) -> None:

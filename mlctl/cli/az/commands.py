@@ -41,7 +41,7 @@ class KindCommand(Generic[_Args]):
     """
 
     name: str
-    body: Callable[[Session, Kind, _Args], Exit]
+    body: Callable[[Session, Kind, _Args], Exit | None]
     args: type[_Args]
     own: tuple[inspect.Parameter, ...]
     text: str
@@ -62,10 +62,10 @@ def register(app: CommandGroup, kind_name: str) -> None:
     app.groups[kind_name] = group
 
 
-def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
+def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit | None]:
     """Return the command as a function of the values of its flags."""
 
-    def body(session: Session, **values: Any) -> Exit:
+    def body(session: Session, **values: Any) -> Exit | None:
         if command.fields:
             values["fields"] = {flag.parameter: values[flag.parameter] for flag in command.fields}
         args = fill(command.args, values)

@@ -18,7 +18,7 @@ from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import BatchFlags, WorkloadName
-from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, flag
+from mlctl.cli.shell import Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values
 from mlctl.cli.shell.output import OutputArgs
@@ -49,7 +49,7 @@ def invoke(
     work: BatchFlags,
     running: CodeArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """Invoke a batch endpoint: submit a job that scores the input files.
 
     Prints the job; follow it with `mlctl job stream`. The simulated cloud counts the files of a
@@ -75,7 +75,6 @@ def invoke(
         if notice:
             session.note(notice)
         jobs.print_job(session, job_, printing.output, printing.query)
-    return Exit.OK
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
@@ -97,9 +96,9 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) ->
 
 def of_endpoint(
     session: Session, name: EndpointName, _policy: PolicyArgs, printing: OutputArgs
-) -> Exit:
+) -> None:
     """List the jobs of a batch endpoint."""
-    return _list(session, name, None, printing)
+    _list(session, name, None, printing)
 
 
 def of_deployment(
@@ -108,16 +107,15 @@ def of_deployment(
     name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """List the jobs of a batch deployment."""
-    return _list(session, endpoint_name, name, printing)
+    _list(session, endpoint_name, name, printing)
 
 
-def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> Exit:
+def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
         listed = runs.list(endpoint, deployment)
         jobs.print_jobs(session, listed, printing.output, printing.query)
-    return Exit.OK
 
 
 def _of_computes() -> Commands:

@@ -55,7 +55,7 @@ def jobs_of(backend: Backend) -> Jobs:
 
 def show(
     session: Session, name: Name, web: Web = False, output: Output = None, query: Query = None
-) -> Exit:
+) -> None:
     """Show a job: its settings, status and resource usage.
 
     Exits with 3 if it does not exist.
@@ -66,7 +66,6 @@ def show(
         print_job(session, job, output, query)
         if web:
             show_page(session, job)
-    return Exit.OK
 
 
 def list_(
@@ -78,7 +77,7 @@ def list_(
     include_archived: bool = flag(default=False),
     output: Output = None,
     query: Query = None,
-) -> Exit:
+) -> None:
     """List the jobs of the workspace, newest first, or the child jobs of a job."""
     view = JobListView.ALL if include_archived else JobListView.ACTIVE
     if archived_only:
@@ -89,7 +88,6 @@ def list_(
             jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
         )
         print_jobs(session, listed, output, query)
-    return Exit.OK
 
 
 def wait(
@@ -116,7 +114,7 @@ def download(
     every: bool = flag("--all", default=False),
     output_name: str | None = flag(metavar="NAME"),
     download_path: Path = flag("-p", default=Path(), metavar="FOLDER"),
-) -> Exit:
+) -> None:
     """Download the outputs of a job: by default its files and logs.
 
     They are written to `artifacts` and `named-outputs/NAME` in the folder.
@@ -125,7 +123,7 @@ def download(
     with opened(session) as jobs:
         if isinstance(jobs, SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
-            return Exit.OK
+            return
         outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
         chosen = [(path, text) for path, text in outputs if _is_selected(path, output_name, every)]
     if output_name is not None and not chosen:
@@ -133,7 +131,6 @@ def download(
     for path, text in chosen:
         write(folder / path, [text])
         session.note(f"{download_path / path}")
-    return Exit.OK
 
 
 def metrics(
@@ -141,7 +138,7 @@ def metrics(
     name: Name,
     output: ChartOutputFormat = flag("-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
-) -> Exit:
+) -> None:
     """Show the logged metrics of a training job: with --run-code its own, otherwise its steps.
 
     A preempted job restarts and appends to its metrics, so steps repeat after a restart. Times are
@@ -161,10 +158,9 @@ def metrics(
             if isfinite(point.value)
         ]
         session.out(charts.bars(charts.thinned(values), width=session.width))
-        return Exit.OK
+        return
     data = [_log_row(point) for point in points]
     print_data(session, data, OutputFormat(output.value), query)
-    return Exit.OK
 
 
 def _log_row(point: MetricPoint) -> dict[str, Data]:
@@ -175,25 +171,22 @@ def _log_row(point: MetricPoint) -> dict[str, Data]:
     return {"metric": point.name, **times, "value": value}
 
 
-def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
+def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> None:
     """Cancel a job. A job that has ended cannot be cancelled."""
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
-    return Exit.OK
 
 
-def archive(session: Session, name: Name) -> Exit:
+def archive(session: Session, name: Name) -> None:
     """Archive a job. Lists leave it out unless asked for archived jobs."""
     with opened(session) as jobs:
         jobs.set_archived(name, archived=True)
-    return Exit.OK
 
 
-def restore(session: Session, name: Name) -> Exit:
+def restore(session: Session, name: Name) -> None:
     """Restore an archived job."""
     with opened(session) as jobs:
         jobs.set_archived(name, archived=False)
-    return Exit.OK
 
 
 def show_page(session: Session, job: Job) -> None:

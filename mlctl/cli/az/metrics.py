@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mlctl.backends.ports.monitor import DEFAULT_METRICS, Series, SupportsMetrics
-from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, argument, flag
+from mlctl.cli.shell import Session, TypedFlag, UsageError, argument, flag
 from mlctl.cli.shell.command import duration, flag_values
 from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.kinds import Address
@@ -21,7 +21,7 @@ def metrics(
     span: str | None = flag(metavar="DURATION"),
     output: ChartOutputFormat = flag("-o", default=ChartOutputFormat.TABLE),
     query: Query = None,
-) -> Exit:
+) -> None:
     """Show node metrics of a cluster, as in Azure Monitor.
 
     Tables and charts show the number of preempted nodes in each interval and the average of the
@@ -40,7 +40,6 @@ def metrics(
             Address("compute", compute), names, interval=interval_s, span=span_s
         )
     _print(session, series, output, query)
-    return Exit.OK
 
 
 def _print(

@@ -8,7 +8,7 @@ from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
 from mlctl.cli.az import registries
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
-from mlctl.cli.shell import Exit, Session, UsageError
+from mlctl.cli.shell import Session, UsageError
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.cli.shell.scope import LOCATION
 from mlctl.dataclasses import replace
@@ -21,10 +21,11 @@ from mlctl.render.cloud import resources, tables
 from mlctl.service_errors import OTHER_TYPE, NotFound, Permanent
 
 
-def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
+def show(session: Session, kind: Kind, args: NameArgs) -> None:
     """Print one resource."""
     if args.registry_name is not None:
-        return registries.show(session, kind, address_of(kind, args), args)
+        registries.show(session, kind, address_of(kind, args), args)
+        return
     with session.backend() as backend:
         live = read_live(backend, address_of(kind, args))
         data = resources.printed(live, backend.scope)
@@ -33,10 +34,9 @@ def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
         hint = "--deleted" if state(live.body) == "deleting" else "--updated"
         session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {hint}")
     _print(session, data, args, kind.az.columns)
-    return Exit.OK
 
 
-def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
+def list_(session: Session, kind: Kind, args: ListArgs) -> None:
     """Print all resources of a kind, filtered by parent, type and name; archived ones on request.
 
     Assets without a name are listed once a name, by their newest version, as az lists them.
@@ -44,7 +44,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     if args.archived_only and args.include_archived:
         raise UsageError("--archived-only and --include-archived exclude each other.")
     if args.registry_name is not None:
-        return registries.list_(session, kind, args)
+        registries.list_(session, kind, args)
+        return
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
         for name in kind.arm.shared_with:
@@ -61,10 +62,9 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     if kind.versioned:
         data = list(_assets(data, args))
     _print(session, data[: args.max_results], args, kind.az.columns)
-    return Exit.OK
 
 
-def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
+def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> None:
     """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
 
     If a backend cannot list them, the catalog does.
@@ -78,10 +78,9 @@ def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
             read_live = list(catalog.sizes().values())
     data = [_size(size) for size in read_live]
     _print(session, data if of_type in (None, "AmlCompute") else [], args, tables.SIZES)
-    return Exit.OK
 
 
-def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
+def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> None:
     """Print used and allowed quotas of a region, in the shape of ARM's `usages`."""
     with session.backend() as backend:
         place = _region(session, backend, args.location)
@@ -101,7 +100,6 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
         for usage in used
     ]
     _print(session, data, args, tables.USAGE)
-    return Exit.OK
 
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
@@ -110,7 +108,7 @@ def _region(session: Session, backend: Backend, location: str | None) -> str:
     return catalog.region(region or backend.location)
 
 
-def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
+def list_nodes(session: Session, kind: Kind, args: NameArgs) -> None:
     """Print the nodes of a cluster."""
     with session.backend() as backend:
         live = read_live(backend, address_of(kind, args))
@@ -127,7 +125,6 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
         for node in nodes
     ]
     _print(session, data, args, tables.NODES)
-    return Exit.OK
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:

@@ -7,7 +7,7 @@ from itertools import islice
 from mlctl import files
 from mlctl.backends.ports.backend import Live, SupportsModelFiles
 from mlctl.cli.az.args import DownloadArgs, ListArgs, NameArgs, ShareArgs
-from mlctl.cli.shell import Exit, Session
+from mlctl.cli.shell import Session
 from mlctl.cli.shell.output import print_data
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.pointer import Data, get
@@ -17,15 +17,14 @@ from mlctl.service_errors import Permanent
 _NOWHERE = Scope("", "", "")  # a registry is in no workspace
 
 
-def show(session: Session, kind: Kind, address: Address, args: NameArgs) -> Exit:
+def show(session: Session, kind: Kind, address: Address, args: NameArgs) -> None:
     """Print an asset of a registry."""
     with session.registry(str(args.registry_name)) as registry:
         data = resources.printed(registry.read(address), _NOWHERE)
     print_data(session, data, args.output, args.query, kind.az.columns)
-    return Exit.OK
 
 
-def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
+def list_(session: Session, kind: Kind, args: ListArgs) -> None:
     """Print the versions of an asset, or every asset once with its latest version."""
     with session.registry(str(args.registry_name)) as registry:
         every = args.include_archived and not args.archived_only
@@ -37,10 +36,9 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         )
         data = [_list_row(asset) for asset in islice(assets, args.max_results)]
     print_data(session, data, args.output, args.query, kind.az.columns)
-    return Exit.OK
 
 
-def share(session: Session, kind: Kind, args: ShareArgs) -> Exit:
+def share(session: Session, kind: Kind, args: ShareArgs) -> None:
     """Copy a version of an asset of the workspace to a registry, and print it."""
     name, version = str(args.name), str(args.version)
     target = Address(
@@ -48,10 +46,10 @@ def share(session: Session, kind: Kind, args: ShareArgs) -> Exit:
     )
     with session.registries() as backend:
         backend.share(Address(kind.name, name, None, version), str(args.registry_name), target)
-    return show(session, kind, target, args)
+    show(session, kind, target, args)
 
 
-def download(session: Session, kind: Kind, args: DownloadArgs) -> Exit:
+def download(session: Session, kind: Kind, args: DownloadArgs) -> None:
     """Download the files of a version from the workspace, or from a registry."""
     model = Address(kind.name, str(args.name), None, args.version)
     folder = files.expanded(args.download_path)
@@ -61,7 +59,6 @@ def download(session: Session, kind: Kind, args: DownloadArgs) -> Exit:
             raise Permanent("NotSupported", text)
         backend.download_model(model, folder, args.registry_name)
     session.note(f"{args.download_path / model.name}")
-    return Exit.OK
 
 
 def _list_row(live: Live) -> dict[str, Data]:

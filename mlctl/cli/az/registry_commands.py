@@ -26,7 +26,7 @@ def create(
     location: str | None = flag("-l", metavar="REGION"),
     output: Output = None,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Create a registry, or update it from the file, and print it.
 
     Azure also creates storage and a container registry; the simulated cloud creates the registry at
@@ -38,7 +38,7 @@ def create(
         raise UsageError("a registry has a name and a location: in the file, or by flags")
     with session.registries(_PLACE) as backend:
         backend.create_registry(named, region, _body(data, region))
-    return show(session, named, output, query)
+    show(session, named, output, query)
 
 
 def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
@@ -114,7 +114,7 @@ def show(
     name: str = flag("-n", metavar="NAME"),
     output: Output = None,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Print a registry. Exits with 3 if it does not exist."""
     if not name:
         raise UsageError("the following arguments are required: --name/-n")
@@ -124,15 +124,13 @@ def show(
         text = f"There is no registry {name}.\nTo list them: mlctl registry list"
         raise NotFound("ResourceNotFound", text, status=404)
     print_data(session, _printed(registries[name.casefold()]), output, query, _COLUMNS)
-    return Exit.OK
 
 
-def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
+def list_(session: Session, output: Output = None, query: Query = None) -> None:
     """Print the registries of the resource group."""
     with session.registries(_PLACE) as backend:
         data = [_printed(body) for body in backend.registries()]
     print_data(session, data, output, query, _COLUMNS)
-    return Exit.OK
 
 
 def delete(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsSchedules
 from mlctl.cli.az.common_flags import PolicyArgs
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.kinds.address import Address
@@ -18,7 +18,7 @@ def trigger(
     name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """Start a job of a schedule now, regardless of its next time.
 
     Prints the name of the job; follow it with `mlctl job stream`.
@@ -29,7 +29,6 @@ def trigger(
             raise Permanent("NotSupported", text)
         job = backend.trigger(Address("schedule", name))
     print_data(session, {"job_name": job}, printing.output, printing.query)
-    return Exit.OK
 
 
 COMMANDS: Commands = {"trigger": trigger}

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from mlctl import source
 from mlctl.backends.ports.backend import SupportsScoring
 from mlctl.cli.az.common_flags import PolicyArgs
-from mlctl.cli.shell import Exit, Session, UsageError, flag
+from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs, print_data
@@ -52,7 +52,7 @@ def invoke(
     running: CodeArgs,
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """Send a request to an online endpoint and print the response.
 
     The simulated cloud checks the request and answers with an echo; with --run-code, the
@@ -75,17 +75,15 @@ def invoke(
             answer = online.answer_once(handle, endpoint, deployment_name, *code)
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     print_data(session, text, printing.output, printing.query)
-    return Exit.OK
 
 
 def get_credentials(
     session: Session, name: _Endpoint, *, _policy: PolicyArgs, printing: OutputArgs
-) -> Exit:
+) -> None:
     """Print the keys of an online endpoint, or a token. No other command prints them."""
     with _scoring(session) as backend:
         data = dict(backend.credentials(Address("online-endpoint", name)))
     print_data(session, data, printing.output, printing.query, secret=True)
-    return Exit.OK
 
 
 def regenerate_keys(
@@ -95,13 +93,12 @@ def regenerate_keys(
     no_wait: bool = flag("--no-wait", default=False),
     *,
     _policy: PolicyArgs,
-) -> Exit:
+) -> None:
     """Replace a key of an online endpoint; the old key stops working."""
     with _scoring(session) as backend:
         operation = backend.regenerate_key(Address("online-endpoint", name), _KEYS[key_type])
         if not no_wait:
             operation.wait()
-    return Exit.OK
 
 
 def get_logs(
@@ -113,13 +110,12 @@ def get_logs(
     *,
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """Print the logs of an online deployment; on the simulated cloud they are its events."""
     with _scoring(session) as backend:
         address = Address("online-deployment", name, endpoint_name)
         text = backend.logs(address, lines, _WIRE[container])
     print_data(session, text, printing.output, printing.query)
-    return Exit.OK
 
 
 @contextmanager

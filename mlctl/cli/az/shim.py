@@ -14,7 +14,7 @@ from mlctl.backends import LOCAL_DB
 from mlctl.cli.az.curl import REAL
 from mlctl.cli.az.jobs import POLLING
 from mlctl.cli.az.stand_in import CURL, MARK, PASS_THROUGH, is_shim
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.session import AS_AZ
 from mlctl.service_errors import Permanent
 
@@ -49,7 +49,7 @@ def az_shim(
     session: Session,
     install: Path | None = flag(metavar="DIR"),
     pass_through: bool = flag(default=False),
-) -> Exit:
+) -> None:
     """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH.
 
     Prints the shell code to evaluate. With the local backend, commands that mlctl does not have are
@@ -76,7 +76,6 @@ def az_shim(
     else:
         place = shlex.quote(str(folder))
         session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))
-    return Exit.OK
 
 
 def _add_curl(session: Session, folder: Path) -> None:

@@ -119,7 +119,7 @@ def submit(
     job_name: str | None = flag(metavar="NAME"),
     output: Output = None,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Submit a job to the classic batch service, as its clients did with a pool id.
 
     It starts at once if the pool has a free VM, and otherwise waits in its queue. Without a pool it
@@ -133,7 +133,6 @@ def submit(
             raise Permanent("RetiredService", "the classic batch service has been retired")
         job = backend.jobs.submit(name, length, job_name)
         jobs.print_job(session, job, output, query)
-    return Exit.OK
 
 
 def resources(

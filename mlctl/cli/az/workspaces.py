@@ -104,16 +104,16 @@ class WorkspaceArgs:
 
 def create(
     session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
-) -> Exit:
+) -> None:
     """Create a workspace in the simulated cloud and print it."""
-    return _write(session, args, output, query, is_new=True)
+    _write(session, args, output, query, is_new=True)
 
 
 def update(
     session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
-) -> Exit:
+) -> None:
     """Change a workspace in the simulated cloud. Settings that are not given stay the same."""
-    return _write(session, args, output, query, is_new=False)
+    _write(session, args, output, query, is_new=False)
 
 
 def delete(
@@ -147,7 +147,7 @@ def provision_network(
     no_wait: bool = flag(default=False),
     output: Output = None,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Provision the managed network of a workspace in the simulated cloud."""
     del no_wait
     with _writing(session) as backend:
@@ -159,12 +159,11 @@ def provision_network(
         )
     data = {"spark_ready": include_spark and status == "Active", "status": status}
     print_data(session, data, output, query)
-    return Exit.OK
 
 
 def _write(
     session: Session, args: WorkspaceArgs, output: Output, query: Query, *, is_new: bool
-) -> Exit:
+) -> None:
     with _writing(session) as backend:
         data = _data(session, args)
         name = str(data.get("name") or backend.scope.workspace)
@@ -179,7 +178,6 @@ def _write(
         if data.get("provision_network_now"):
             backend.provision_network(name)
         print_data(session, _printed(backend.workspace(name)), output, query, _COLUMNS)
-    return Exit.OK
 
 
 def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
@@ -275,20 +273,18 @@ def show(
     name: str | None = flag("-n", metavar="NAME"),
     output: Output = None,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Print a workspace. Exits with 3 if it does not exist."""
     with session.backend() as backend:
         body = _reader(backend).workspace(name or backend.scope.workspace)
         print_data(session, _printed(body), output, query, _COLUMNS)
-    return Exit.OK
 
 
-def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
+def list_(session: Session, output: Output = None, query: Query = None) -> None:
     """Print the workspaces of the subscription."""
     with session.backend() as backend:
         workspaces = [_printed(workspace) for workspace in _reader(backend).workspaces()]
         print_data(session, workspaces, output, query, _COLUMNS)
-    return Exit.OK
 
 
 def _reader(backend: Backend) -> SupportsWorkspaces:

@@ -17,7 +17,7 @@ from mlctl.source.files import PROJECT_FILE
 NONE_HELD = "No lease is held: no project is being applied to this workspace."
 
 
-def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> None:
     """Show the leases of the workspace, for every project: who is applying, since when, with what.
 
     Each lease expires at the time shown unless its holder renews it.
@@ -28,7 +28,6 @@ def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = N
         session.note(NONE_HELD)
     if documents or output is not OutputFormat.TABLE:
         print_data(session, documents, output, query, leases.COLUMNS)
-    return Exit.OK
 
 
 def break_(

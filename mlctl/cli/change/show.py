@@ -8,7 +8,7 @@ from pathlib import Path
 from mlctl import inert, planfile
 from mlctl.cli.change.planning import PlanFormat
 from mlctl.cli.files.graph import Picture, render_picture
-from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
+from mlctl.cli.shell import Session, UsageError, argument, flag
 
 
 def show(
@@ -16,7 +16,7 @@ def show(
     plan: Path = argument(metavar="PLAN"),
     output: PlanFormat = flag("-o", default=PlanFormat.HUMAN),
     graph: Picture | None = flag("--graph"),
-) -> Exit:
+) -> None:
     """Show a saved plan. Reads only that file, no workspace and no YAML."""
     from mlctl.render.plan import saved as render
 
@@ -38,7 +38,6 @@ def show(
         session.out_data(inert.as_json(saved.document))
     else:
         session.out(render.human(saved.document, color=session.color(sys.stdout)))
-    return Exit.OK
 
 
 COMMANDS = {"show": show}

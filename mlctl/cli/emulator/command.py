@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
-from mlctl.cli.shell import Exit, Group, InvalidValue, Session, flag
+from mlctl.cli.shell import Group, InvalidValue, Session, flag
 from mlctl.cli.shell.code import CodeArgs, python_of
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
@@ -54,7 +54,7 @@ class AnswerArgs:
     page_size: int = flag(default=100, min=1, max=5000)
 
 
-def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> Exit:
+def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> None:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
     _require_extras(http=server.http)
     token = _token(session, server.token)
@@ -84,10 +84,9 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: Co
         )
     except StartError as error:
         raise Permanent("NoSite", str(error)) from error
-    return Exit.OK
 
 
-def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
+def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> None:
     """Print the exports that point unmodified programs to the running emulator: eval "$(mlctl
     emulator env)".
     """
@@ -99,7 +98,6 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
         session.out_data(instance_file.export_lines(pairs))
     else:
         print_data(session, dict(pairs), output, query)
-    return Exit.OK
 
 
 def running_instance() -> EmulatorInstance:

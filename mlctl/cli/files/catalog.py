@@ -9,7 +9,7 @@ from pathlib import Path
 from mlctl import catalog, files
 from mlctl.catalog import prices
 from mlctl.catalog.prices import Price, pair_of
-from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
+from mlctl.cli.shell import Group, InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.scope import LOCATION, price_cache
@@ -29,7 +29,7 @@ def show(
     region: str | None = flag(metavar="REGION"),
     output: Output = OutputFormat.TABLE,
     query: Query = None,
-) -> Exit:
+) -> None:
     """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates.
 
     Eviction rates are in percent per hour, as observed by Azure over 28 days. Low-priority nodes
@@ -64,7 +64,6 @@ def show(
         day, _, source = origin.partition(", ")
         session.note(clean(f"USD, {prices.OF}, {day}: {source}"))
     print_data(session, data, output, query)
-    return Exit.OK
 
 
 def refresh(
@@ -73,7 +72,7 @@ def refresh(
     region: list[str] | None = flag(metavar="REGION"),
     every: bool = flag("--all", default=False),
     out: Path | None = flag(metavar="FILE"),
-) -> Exit:
+) -> None:
     """Fetch current VM prices from Azure and write them to a price list.
 
     The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL selects another address. With the
@@ -104,7 +103,6 @@ def refresh(
     path = price_cache(session.environment) if out is None else files.expanded(out)
     _write(session, path, " and ".join(sources), fetched)
     _report(session, path, names, fetched)
-    return Exit.OK
 
 
 def _used(session: Session) -> tuple[list[str], list[str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mlctl.cli.shell import Exit, InvalidValue, Session, argument
+from mlctl.cli.shell import InvalidValue, Session, argument
 
 
 def explain(
     session: Session,
     what: str = argument(metavar="WHAT"),
-) -> Exit:
+) -> None:
     """Explain a rule, a kind, a field or an Azure error: what it means, why, and how to fix it."""
     from mlctl.project.rules import ALL_RULES, unknown_rule
     from mlctl.render.findings import explain as render
@@ -20,7 +20,6 @@ def explain(
         session.out(render.explain(what, rules))
     except ValueError as error:
         raise InvalidValue(str(error)) from None
-    return Exit.OK
 
 
 COMMANDS = {"explain": explain}

@@ -24,10 +24,9 @@ def export(
     return Exit.OK
 
 
-def names(session: Session) -> Exit:
+def names(session: Session) -> None:
     """List the schemas."""
     session.out("\n".join(schema.names()))
-    return Exit.OK
 
 
 COMMANDS = {

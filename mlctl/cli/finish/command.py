@@ -126,7 +126,7 @@ def cancel(
     return Exit.OK
 
 
-def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
+def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> None:
     """Show the state of a job: shards, runs by tier, and cost so far."""
     with session.backend() as backend:
         records, now = read_records(get_journals(backend), name), get_cloud(backend).now()
@@ -144,10 +144,9 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
             session.out_data(render.page(data))
         case ShowFormat.HUMAN:
             session.out(render.human(data))
-    return Exit.OK
 
 
-def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
+def list_(session: Session, output: Events = FinishFormat.HUMAN) -> None:
     """List the finish jobs of the workspace, running and ended."""
     with session.backend() as backend:
         journals, now = get_journals(backend), get_cloud(backend).now()
@@ -160,10 +159,9 @@ def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
         )
     for data in listed if output is FinishFormat.HUMAN else ():
         session.out(render.summary(data))
-    return Exit.OK
 
 
-def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Exit:
+def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> None:
     """Print the journal of a job: each step and its time."""
     with session.backend() as backend:
         records = read_records(get_journals(backend), name)
@@ -172,7 +170,6 @@ def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Ex
             session.out_data(json.dumps(record))
         else:
             session.out(render.event(record, records[0]["at"]))
-    return Exit.OK
 
 
 COMMANDS = {

@@ -34,7 +34,7 @@ def opened(session: Session) -> Iterator[LocalBackend]:
         yield backend
 
 
-def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
+def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> None:
     """Show the clock, workspaces, running operations, faults and locks."""
     with opened(session) as local:
         now = control.status(local.handle)
@@ -60,7 +60,6 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
             ],
         }
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def advance(
@@ -68,7 +67,7 @@ def advance(
     time: str = argument(metavar="DURATION"),
     output: Output = OutputFormat.NONE,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Advance virtual time, without waiting."""
     length = duration(time)
     with opened(session) as local:
@@ -79,7 +78,6 @@ def advance(
         moment = control.status(local.handle).moment
         session.note(f"it is {moment} now")
         print_data(session, {"time": moment}, output, query)
-    return Exit.OK
 
 
 def reset(
@@ -104,7 +102,7 @@ def quota_set(
     pools: int | None = flag(min=0),
     vms_per_pool: int | None = flag(min=0),
     location: Location = None,
-) -> Exit:
+) -> None:
     """Set the quotas of the subscription in a region, and the limits of its Batch account."""
     families = dict(_family(text) for text in family or [])
     numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
@@ -125,7 +123,6 @@ def quota_set(
             local.set_pool_limits(pools=pools, vms=vms_per_pool)
         except ValueError as error:
             raise InvalidValue(str(error)) from None
-    return Exit.OK
 
 
 def quota_list(
@@ -133,7 +130,7 @@ def quota_list(
     location: Location = None,
     output: Output = OutputFormat.TABLE,
     query: Query = None,
-) -> Exit:
+) -> None:
     """List the quotas of a region that are in use, were set, or are commonly exceeded."""
     with opened(session) as local:
         own = control.quotas(local.handle, location or local.location)
@@ -145,7 +142,6 @@ def quota_list(
             and (quota.used or quota.is_set or not quotas.is_family(quota.name))
         ]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def _family(text: str) -> tuple[str, int]:
@@ -165,7 +161,7 @@ def usage(
     session: Session,
     output: Output = OutputFormat.TABLE,
     query: Query = None,
-) -> Exit:
+) -> None:
     """List node-hours and cost by tier for every cluster, pool and job.
 
     The usage of a job is part of its cluster's. Prices are those of size, region and tier when the
@@ -188,4 +184,3 @@ def usage(
     day = session.price_list.as_of.isoformat()
     session.note(f"USD, {prices.OF}, {day}; low priority at the price of Spot")
     print_data(session, data, output, query)
-    return Exit.OK

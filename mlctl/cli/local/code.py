@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.cli.shell import Exit, InvalidValue, Session, flag
+from mlctl.cli.shell import InvalidValue, Session, flag
 from mlctl.cli.shell.code import CodeArgs, key, python_of, read, write
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.service_errors import Permanent
@@ -11,7 +11,7 @@ from mlctl.service_errors import Permanent
 def on(
     session: Session,
     python: str | None = flag(metavar="EXE"),
-) -> Exit:
+) -> None:
     """Run the code of jobs and of invoked deployments, as `--run-code` does for one command.
 
     The code runs on this machine with your permissions. The setting applies to this state file;
@@ -19,22 +19,19 @@ def on(
     """
     interpreter = python_of(session, CodeArgs(run_code=True, python=python))
     _write(session, interpreter if python is not None else "")
-    return Exit.OK
 
 
-def off(session: Session) -> Exit:
+def off(session: Session) -> None:
     """Do not run code: endpoints answer with an echo, and jobs produce placeholder files."""
     _write(session, None)
-    return Exit.OK
 
 
-def show(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
+def show(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> None:
     """Show whether this state file runs code, and with which Python."""
     state = key(session.environment)
     python = read(session.environment).get(state)
     data = {"state": state, "run_code": python is not None, "python": python or None}
     print_data(session, data, output, query)
-    return Exit.OK
 
 
 def _write(session: Session, python: str | None) -> None:

@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 from typing import Annotated
 
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
+from mlctl.cli.shell import InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
@@ -80,7 +80,7 @@ def add(
     session: Session,
     trouble: Annotated[FaultName, argument()],
     flags: FaultArgs,
-) -> Exit:
+) -> None:
     """Make future calls fail, in the cloud or on the network to its emulator.
 
     For calls selected by --operation and --target: fail and throttle refuse the call, delay slows
@@ -98,25 +98,22 @@ def add(
             "it strikes requests to the emulator only, and none was started in this folder:"
             " `mlctl emulator start`"
         )
-    return Exit.OK
 
 
-def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> None:
     """List the faults and how many calls each has matched."""
     with opened(session) as local:
         data = [fault.to_json() for fault in control.status(local.handle).faults]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def clear(
     session: Session,
     numbers: list[int] | None = argument(default=None, metavar="NUMBER"),
-) -> Exit:
+) -> None:
     """Remove faults of the cloud and of the network."""
     with opened(session) as local:
         session.note(f"{control.clear_faults(local.handle, numbers or ())} removed")
-    return Exit.OK
 
 
 def _is_emulated() -> bool:

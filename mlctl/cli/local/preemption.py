@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mlctl import files
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
-from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
+from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address
@@ -61,7 +61,7 @@ class PreemptionArgs:
         return any(value is not None for value in (*rates, *files))
 
 
-def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
+def preemption_set(session: Session, args: PreemptionArgs) -> None:
     """Set how low-priority nodes are preempted, replacing earlier settings; flags can be combined.
 
     Times in scripts and traces count from now. Dedicated nodes are never preempted.
@@ -80,12 +80,11 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
     processes = _preemption(args, start_s or 0.0)
     with opened(session) as cloud:
         disruptions.set_preemption(cloud.handle, tuple(processes), start=start)
-    return Exit.OK
 
 
 def preemption_show(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> Exit:
+) -> None:
     """Show how low-priority nodes are preempted at present."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -93,7 +92,6 @@ def preemption_show(
         processes = disruptions.preemption(cloud.handle) or ["none"]
         data: list[Data] = [{"preemption": process} for process in processes]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def preempt(
@@ -101,7 +99,7 @@ def preempt(
     cluster: str = argument(metavar="CLUSTER"),
     nodes: int | None = flag(min=1, metavar="N"),
     every: bool = flag("--all", default=False),
-) -> Exit:
+) -> None:
     """Preempt nodes of a low-priority cluster now."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -112,14 +110,13 @@ def preempt(
             cloud.handle, Address("compute", cluster), None if every else nodes or 1
         )
         session.note(f"{lost_nodes} preempted")
-    return Exit.OK
 
 
 def lock(
     session: Session,
     clusters: list[str] | None = argument(default=None, metavar="CLUSTER"),
     remove: bool = flag(default=False),
-) -> Exit:
+) -> None:
     """Lock clusters with a resource lock: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -129,7 +126,6 @@ def lock(
         session.note(f"{len(changed)} {'unlocked' if remove else 'locked'}")
         if len(changed) < len(addresses):
             session.note("locks on a higher level still apply: see `mlctl local status`")
-    return Exit.OK
 
 
 def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]:
@@ -190,7 +186,7 @@ def preemption_fit(
     source: Path = flag("--from", default=..., metavar="FILE"),
     cores_per_node: int | None = flag(min=1, metavar="N"),
     out: Path | None = flag("-o", metavar="FILE"),
-) -> Exit:
+) -> None:
     """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood.
 
     Reports the rate at which single nodes are lost, how often capacity drops and what share of the
@@ -219,7 +215,6 @@ def preemption_fit(
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{out}`: {error.strerror}") from None
         session.note(f"wrote {out}")
-    return Exit.OK
 
 
 def _lines(fitted: Fit) -> Iterator[str]:
@@ -285,7 +280,7 @@ class CapacityArgs:
     tier: str | None = flag(suggest=_TIERS)
 
 
-def capacity_set(session: Session, args: CapacityArgs) -> Exit:
+def capacity_set(session: Session, args: CapacityArgs) -> None:
     """Set how many nodes each region has, for all its clusters together.
 
     A cluster that gets no node waits for one. Dedicated nodes are never preempted.
@@ -303,12 +298,11 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
     tier = Tier(args.tier) if args.tier else None
     with opened(session) as cloud:
         disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)
-    return Exit.OK
 
 
 def capacity_show(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> Exit:
+) -> None:
     """Show how many nodes each region has now, by tier."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -316,7 +310,6 @@ def capacity_show(
         processes = disruptions.capacity(cloud.handle)
         data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in processes.items()]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def _capacity(args: CapacityArgs) -> list[CapacityProcess]:

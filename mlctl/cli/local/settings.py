@@ -8,7 +8,7 @@ from enum import Enum
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
-from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
+from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.pointer import Data
@@ -19,7 +19,7 @@ def delays_set(
     session: Session,
     delays: DelayArgs,
     cv: float | None = flag(metavar="X"),
-) -> Exit:
+) -> None:
     """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m.
 
     Times that are not given stay the same.
@@ -38,10 +38,9 @@ def delays_set(
         )
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
-    return Exit.OK
 
 
-def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> None:
     """Show how long nodes take to start and stop, in seconds."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -53,25 +52,23 @@ def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Qu
             if delay.name in names
         ]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def settings_set(
     session: Session,
     pairs: list[str] = argument(metavar="NAME=VALUE"),
-) -> Exit:
+) -> None:
     """Set defaults for the behaviour of the simulated cloud."""
     from mlctl.simulator.control_plane import disruptions
 
     changes: dict[str, object] = dict(pair(text) for text in pairs)
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
-    return Exit.OK
 
 
 def settings_list(
     session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> Exit:
+) -> None:
     """List the settings of the simulated cloud, and the source of each value.
 
     S is stated by Microsoft's or hi-ml's pages on the subject, D by other Azure documentation, R
@@ -90,7 +87,6 @@ def settings_list(
             for setting in disruptions.parameters(cloud.handle)
         ]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def tenancy_set(
@@ -98,7 +94,7 @@ def tenancy_set(
     slots: int = flag(default=4, min=1, metavar="N"),
     arrivals: float = flag(default=0.0, min=0, metavar="PER_HOUR"),
     mean: str = flag(default="1h", metavar="DURATION"),
-) -> Exit:
+) -> None:
     """Set the behaviour of the shared queue for classic jobs without a pool.
 
     Microsoft never published figures for this queue: all values are assumptions.
@@ -109,7 +105,6 @@ def tenancy_set(
     length = duration(mean)
     with opened(session) as cloud:
         creation.set_shared_queue(cloud.handle, SharedQueueSettings(slots, arrivals, length))
-    return Exit.OK
 
 
 def workload_set(
@@ -117,7 +112,7 @@ def workload_set(
     batch: BatchFlags,
     training: TrainingFlags,
     name: str = flag("-n", default=DEFAULT_NAME, metavar="NAME"),
-) -> Exit:
+) -> None:
     """Set the amount and duration of work for future jobs.
 
     Values that are not given stay the same, except that a flag about the duration of a mini-batch
@@ -130,12 +125,11 @@ def workload_set(
         raise UsageError("describe the work: --seconds-per-file, --steps, ...")
     with opened(session) as cloud:
         disruptions.set_workload(cloud.handle, name, workload)
-    return Exit.OK
 
 
 def workload_list(
     session: Session, output: Output = OutputFormat.JSON, query: Query = None
-) -> Exit:
+) -> None:
     """List the workloads: the amount and duration of work for jobs that name them."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -148,4 +142,3 @@ def workload_list(
             for name, workload in disruptions.workloads(cloud.handle).items()
         ]
         print_data(session, data, output, query)
-    return Exit.OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.shell import Exit, InvalidValue, Session, argument
+from mlctl.cli.shell import InvalidValue, Session, argument
 from mlctl.kinds import Address, kind_of
 from mlctl.pointer import Data
 
@@ -48,7 +48,7 @@ _OTHERS: Mapping[str, dict[str, Data]] = {
 def suppose(
     session: Session,
     addresses: list[str] = argument(metavar="ADDRESS..."),
-) -> Exit:
+) -> None:
     """Create stand-ins for resources of a real workspace, so that files can be planned.
 
     Existing resources are not changed; the version is 1 unless given.
@@ -62,7 +62,6 @@ def suppose(
                 continue
             local.put(address, _body(address, local.location)).wait()
             session.note(f"{address} is supposed")
-    return Exit.OK
 
 
 def _address(text: str) -> Address:

@@ -12,7 +12,6 @@ from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.declare import flag
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell.command import flag_values
-from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import LOCATION, PARTS, Configuration, ScopePart, own_file, read_ini
@@ -29,7 +28,7 @@ def configure(
     list_defaults: str | None = flag("-l", metavar=SWITCH),
     output: Output = OutputFormat.JSON,
     query: Query = None,
-) -> Exit:
+) -> None:
     """Set or list defaults: subscription, resource group, workspace and location.
 
     They are stored in ~/.config/mlctl/config. Flags, environment variables and mlctl.yml take
@@ -45,7 +44,6 @@ def configure(
     if list_defaults is not None:
         fresh = Configuration.read(project_file_of(()), session.environment)
         print_data(session, list(_list_defaults(fresh)), output, query)
-    return Exit.OK
 
 
 def _pair(text: str) -> tuple[str, str]:
