@@ -74,7 +74,7 @@ def advise(
     wishes: WishArgs,
     patch: bool = flag(default=False),
     ignore: Ignore = None,
-    output: Output = ForecastFormat.HUMAN,
+    output: Output = "human",
 ) -> Exit:
     """Find the cheapest settings for a batch job, and show what to change.
 
@@ -227,7 +227,7 @@ def _show_plan(session: Session, paths: Sequence[str], output: ForecastFormat) -
         return
     if planned is None:
         return
-    if output is ForecastFormat.HUMAN:
+    if output == "human":
         session.out("")
         show_plan(session, planned)
     else:

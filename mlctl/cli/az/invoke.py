@@ -6,9 +6,8 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from mlctl import pointer, source
 from mlctl.backends.ports.jobs import Job, Jobs
@@ -156,12 +155,7 @@ MORE: Mapping[str, Callable[[], Commands]] = {
     "online-deployment": _of_online("online-deployment"),
 }
 
-
-class InputType(StrEnum):
-    """The types of `--input`."""
-
-    FOLDER = "uri_folder"
-    FILE = "uri_file"
+InputType: TypeAlias = Literal["uri_folder", "uri_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +333,7 @@ def _parse_item(text: Data) -> dict[str, Data]:
 
 def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
     if of_type is not None:
-        return {"type": of_type.value, "path": path}
+        return {"type": of_type, "path": path}
     is_one = is_local(path) and is_file(expanded(local_path(path)))
     return {"type": "uri_file" if is_one else "uri_folder", "path": path}
 

@@ -9,10 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from mlctl import files
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
@@ -28,13 +27,7 @@ Files = Annotated[list[str], argument(metavar="FILE...")]
 _FOLLOW_S = 0.2
 _TIMEOUT = 86_400.0  # seconds, unless --timeout is given
 
-
-class EnvironmentsBy(StrEnum):
-    """What runs the steps of a job."""
-
-    PYTHON = "python"
-    VENV = "venv"
-    DOCKER = "docker"
+EnvironmentsBy: TypeAlias = Literal["python", "venv", "docker"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +39,7 @@ class JobRunArgs:
     only: str | None = flag(metavar="STEP")
     kills: int | None = flag(min=1, metavar="N")
     python: str | None = flag(metavar="PROGRAM")
-    environments: EnvironmentsBy = flag(default=EnvironmentsBy.PYTHON)
+    environments: EnvironmentsBy = flag(default="python")
     parallelism: int | None = flag(min=1)
     keep: Path | None = flag(metavar="DIR")
     fresh: bool = flag(default=False)
@@ -72,13 +65,13 @@ def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = No
         if plan is None:
             return Exit.ERROR
         with _settings(session, plan, args) as settings:
-            if args.environments is EnvironmentsBy.VENV:
+            if args.environments == "venv":
                 from mlctl.running.environments import with_environments
 
                 cache = price_cache(session.environment).with_name("environments")
                 python = settings.interpreter.python
                 plan = with_environments(plan, cache, python, session.note)
-            elif args.environments is EnvironmentsBy.DOCKER:
+            elif args.environments == "docker":
                 from mlctl.running.images import with_images
 
                 plan = with_images(plan, session.note)
@@ -274,8 +267,8 @@ def _repeated_flags(args: JobRunArgs) -> list[str]:
     """Return the flags for inputs and Python, which running a step again needs."""
     words = [word for text in args.input or () for word in ("--input", text)]
     words += ["--python", args.python] if args.python else []
-    if args.environments is not EnvironmentsBy.PYTHON:
-        words += ["--environments", args.environments.value]
+    if args.environments != "python":
+        words += ["--environments", args.environments]
     return words
 
 

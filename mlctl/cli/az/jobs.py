@@ -136,7 +136,7 @@ def download(
 def metrics(
     session: Session,
     name: Name,
-    output: ChartOutputFormat = flag("-o", default=ChartOutputFormat.TABLE),
+    output: ChartOutputFormat = flag("-o", default="table"),
     query: Query = None,
 ) -> None:
     """Show the logged metrics of a training job: with --run-code its own, otherwise its steps.
@@ -149,7 +149,7 @@ def metrics(
 
     with opened(session) as jobs:
         points = jobs.metrics(name)
-    if output is ChartOutputFormat.CHART:
+    if output == "chart":
         values = [
             (f"{point.name} {point.step}", point.value)
             if point.name
@@ -160,7 +160,7 @@ def metrics(
         session.out(charts.bars(charts.thinned(values), width=session.width))
         return
     data = [_log_row(point) for point in points]
-    print_data(session, data, OutputFormat(output.value), query)
+    print_data(session, data, output, query)
 
 
 def _log_row(point: MetricPoint) -> dict[str, Data]:

@@ -7,7 +7,7 @@ import sys
 from mlctl.backends.ports.monitor import DEFAULT_METRICS, Series, SupportsMetrics
 from mlctl.cli.shell import Session, TypedFlag, UsageError, argument, flag
 from mlctl.cli.shell.command import duration, flag_values
-from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import ChartOutputFormat, Query, print_data
 from mlctl.kinds import Address
 from mlctl.service_errors import Permanent
 
@@ -19,7 +19,7 @@ def metrics(
     metric: list[TypedFlag] | None = flag(metavar="NAME ..."),
     interval: str | None = flag(metavar="DURATION"),
     span: str | None = flag(metavar="DURATION"),
-    output: ChartOutputFormat = flag("-o", default=ChartOutputFormat.TABLE),
+    output: ChartOutputFormat = flag("-o", default="table"),
     query: Query = None,
 ) -> None:
     """Show node metrics of a cluster, as in Azure Monitor.
@@ -48,11 +48,11 @@ def _print(
     from mlctl.render.cloud import metrics as render
 
     match output:
-        case ChartOutputFormat.CHART:
+        case "chart":
             encoding = sys.stdout.encoding or ""
             plain = not encoding.casefold().startswith("utf")
             session.out(render.chart(series, width=session.width, plain=plain))
-        case ChartOutputFormat.TABLE if query is None:
-            print_data(session, render.rows(series), OutputFormat.TABLE, None)
-        case other:
-            print_data(session, render.document(series), OutputFormat(other.value), query)
+        case "table" if query is None:
+            print_data(session, render.rows(series), "table", None)
+        case _:
+            print_data(session, render.document(series), output, query)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from mlctl import source
 from mlctl.backends.ports.backend import SupportsScoring
@@ -24,23 +23,10 @@ from mlctl.service_errors import Permanent
 
 _Endpoint = Annotated[str, flag("--name", "-n", metavar="NAME")]
 
-
-class KeyType(StrEnum):
-    """A key of an online endpoint."""
-
-    PRIMARY = "primary"
-    SECONDARY = "secondary"
-
-
-class Container(StrEnum):
-    """A container of a deployment."""
-
-    SERVER = "inference-server"
-    INITIALIZER = "storage-initializer"
-
-
-_KEYS = {KeyType.PRIMARY: "Primary", KeyType.SECONDARY: "Secondary"}
-_WIRE = {Container.SERVER: "InferenceServer", Container.INITIALIZER: "StorageInitializer"}
+KeyType: TypeAlias = Literal["primary", "secondary"]
+Container: TypeAlias = Literal["inference-server", "storage-initializer"]
+_KEYS = {"primary": "Primary", "secondary": "Secondary"}
+_WIRE = {"inference-server": "InferenceServer", "storage-initializer": "StorageInitializer"}
 
 
 def invoke(
@@ -89,7 +75,7 @@ def get_credentials(
 def regenerate_keys(
     session: Session,
     name: _Endpoint,
-    key_type: KeyType = flag(default=KeyType.PRIMARY),
+    key_type: KeyType = flag(default="primary"),
     no_wait: bool = flag("--no-wait", default=False),
     *,
     _policy: PolicyArgs,
@@ -106,7 +92,7 @@ def get_logs(
     name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     endpoint_name: Annotated[str, flag("--endpoint-name", "-e", metavar="NAME")],
     lines: int = flag("-l", default=5000, min=1, metavar="N"),
-    container: Container = flag("-c", default=Container.SERVER),
+    container: Container = flag("-c", default="inference-server"),
     *,
     _policy: PolicyArgs,
     printing: OutputArgs,

@@ -22,7 +22,7 @@ from mlctl.workflow.model import PlanOptions
 def drift(
     session: Session,
     paths: Paths,
-    output: PlanFormat = flag("-o", default=PlanFormat.HUMAN),
+    output: PlanFormat = flag("-o", default="human"),
     detailed_exitcode: bool = flag(default=False),
     target: Target = None,
     ignore: Ignore = None,
@@ -43,9 +43,9 @@ def drift(
         writes = last_writes(backend, [drifted_.address for drifted_ in drifts])
     orphans = planned.plan.orphans
     match output:
-        case PlanFormat.JSON:
+        case "json":
             session.out_data(as_json(render.document(drifts, writes, orphans), indent=2))
-        case PlanFormat.MARKDOWN:
+        case "markdown":
             session.out(render.markdown(drifts, writes, orphans))
         case _:
             session.out(render.human(drifts, writes, orphans, color=session.color(sys.stdout)))

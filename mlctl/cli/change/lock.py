@@ -9,7 +9,7 @@ from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
 from mlctl.cli.change.execution import Yes
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.render.apply import leases
 from mlctl.service_errors import Permanent
 from mlctl.source.files import PROJECT_FILE
@@ -17,7 +17,7 @@ from mlctl.source.files import PROJECT_FILE
 NONE_HELD = "No lease is held: no project is being applied to this workspace."
 
 
-def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> None:
+def show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show the leases of the workspace, for every project: who is applying, since when, with what.
 
     Each lease expires at the time shown unless its holder renews it.
@@ -26,7 +26,7 @@ def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = N
         documents = [leases.document(lease) for lease in _leases(backend).held()]
     if not documents:
         session.note(NONE_HELD)
-    if documents or output is not OutputFormat.TABLE:
+    if documents or output != "table":
         print_data(session, documents, output, query, leases.COLUMNS)
 
 

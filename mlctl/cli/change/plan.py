@@ -41,7 +41,7 @@ _ORDINARY = (
 class PlanArgs:
     """What to plan, and what to do with the plan."""
 
-    output: PlanFormat = flag("-o", default=PlanFormat.HUMAN)
+    output: PlanFormat = flag("-o", default="human")
     out: Path | None = flag(metavar="FILE")
     detailed_exitcode: bool = flag(default=False)
     destroy: bool = flag(default=False)
@@ -109,8 +109,8 @@ def plan(
         if wanted_forecast is not None:
             document = wanted_forecast.document(planned.plan, planned.graph, backend)
     show_plan(session, planned, args.output, document)
-    if document is not None and args.output is not PlanFormat.JSON:
-        of_plan.show(session, document, markdown=args.output is PlanFormat.MARKDOWN)
+    if document is not None and args.output != "json":
+        of_plan.show(session, document, markdown=args.output == "markdown")
     suggest_next_steps(session, planned, backend)
     report_omissions(session, planned)
     if planned.texts and not planned.refused:

@@ -14,13 +14,13 @@ from mlctl.cli.shell import Session, UsageError, argument, flag
 def show(
     session: Session,
     plan: Path = argument(metavar="PLAN"),
-    output: PlanFormat = flag("-o", default=PlanFormat.HUMAN),
+    output: PlanFormat = flag("-o", default="human"),
     graph: Picture | None = flag("--graph"),
 ) -> None:
     """Show a saved plan. Reads only that file, no workspace and no YAML."""
     from mlctl.render.plan import saved as render
 
-    if output is PlanFormat.MARKDOWN:
+    if output == "markdown":
         raise UsageError(
             "a saved plan is shown as human or json; for markdown use `mlctl plan -o markdown`"
         )
@@ -34,7 +34,7 @@ def show(
         ]
         panel = render.picture(saved.document, order)
         session.out(render_picture(session, [panel], graph).rstrip("\n"))
-    elif output is PlanFormat.JSON:
+    elif output == "json":
         session.out_data(inert.as_json(saved.document))
     else:
         session.out(render.human(saved.document, color=session.color(sys.stdout)))

@@ -15,7 +15,7 @@ from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.shell import Group, InvalidValue, Session, flag
 from mlctl.cli.shell.code import CodeArgs, python_of
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
 
@@ -86,7 +86,7 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: Co
         raise Permanent("NoSite", str(error)) from error
 
 
-def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> None:
+def env(session: Session, output: Output = "none", query: Query = None) -> None:
     """Print the exports that point unmodified programs to the running emulator: eval "$(mlctl
     emulator env)".
     """
@@ -94,7 +94,7 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
 
     running = running_instance()
     pairs = instance_file.environment_variables(running, session.environment)
-    if output is OutputFormat.NONE and query is None:
+    if output == "none" and query is None:
         session.out_data(instance_file.export_lines(pairs))
     else:
         print_data(session, dict(pairs), output, query)

@@ -10,7 +10,7 @@ from mlctl import catalog, files
 from mlctl.catalog import prices
 from mlctl.catalog.prices import Price, pair_of
 from mlctl.cli.shell import Group, InvalidValue, Session, UsageError, argument, flag
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.scope import LOCATION, price_cache
 from mlctl.cli.shell.streams import OutputError
@@ -27,7 +27,7 @@ def show(
     session: Session,
     size: str | None = argument(default=None, metavar="SIZE"),
     region: str | None = flag(metavar="REGION"),
-    output: Output = OutputFormat.TABLE,
+    output: Output = "table",
     query: Query = None,
 ) -> None:
     """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates.

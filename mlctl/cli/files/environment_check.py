@@ -139,7 +139,7 @@ def check(
     paths: list[str] = argument(metavar="PATH|NAME..."),
     resolve: bool = flag(default=False),
     python: str | None = flag(metavar="VERSION"),
-    output: FindingsFormat = flag("-o", default=FindingsFormat.HUMAN),
+    output: FindingsFormat = flag("-o", default="human"),
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:

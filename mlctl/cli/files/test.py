@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from mlctl import schema, source
@@ -27,21 +27,13 @@ from mlctl.source.files import CASES
 _EVERY_S = 0.5  # how often files are checked
 _WATCHED = (".yml", ".yaml", ".py")
 
-
-class TestFormat(StrEnum):
-    """How results are written."""
-
-    __test__ = False
-
-    HUMAN = "human"
-    JSON = "json"
-    JUNIT = "junit"
+TestFormat: TypeAlias = Literal["human", "json", "junit"]
 
 
 def run_cases(
     session: Session,
     paths: list[str] | None = argument(default=None, metavar="PATH..."),
-    output: TestFormat = flag("-o", default=TestFormat.HUMAN),
+    output: TestFormat = flag("-o", default="human"),
     watch: bool = flag(default=False),
 ) -> Exit:
     """Run a project's tests: files, the live state before, and the expected result.
@@ -78,9 +70,9 @@ def _run(session: Session, paths: Sequence[str], output: TestFormat) -> Exit:
         return Exit.ERROR
     results = [run_case(case, run) for case in cases]
     match output:
-        case TestFormat.JSON:
+        case "json":
             session.out_data(as_json([_as_data(result) for result in results], indent=2))
-        case TestFormat.JUNIT:
+        case "junit":
             session.out_data(_junit(results))
         case _:
             session.out("\n".join(_lines(results)))

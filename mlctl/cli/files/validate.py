@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
@@ -17,22 +16,13 @@ Paths = Annotated[list[str], argument(metavar="PATH...")]
 SomePaths = Annotated[list[str] | None, argument(metavar="PATH...")]
 PathsToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
 
-
-class FindingsFormat(StrEnum):
-    """How findings are written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    SARIF = "sarif"
-    GITHUB = "github"
-    AZURE = "azure-pipelines"
-    GITLAB = "gitlab"
+FindingsFormat: TypeAlias = Literal["human", "json", "sarif", "github", "azure-pipelines", "gitlab"]
 
 
 def validate(
     session: Session,
     paths: Paths,
-    output: FindingsFormat = flag("-o", default=FindingsFormat.HUMAN),
+    output: FindingsFormat = flag("-o", default="human"),
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
@@ -51,7 +41,7 @@ def validate(
 
 def print_findings(session: Session, report: Report, output: FindingsFormat, files: int) -> None:
     """Print the findings in so many files."""
-    if output is FindingsFormat.HUMAN:
+    if output == "human":
         session.out(_human(session, report, files))
     else:
         session.out_data(_machine_readable(report, output))
@@ -86,13 +76,13 @@ def _machine_readable(report: Report, output: FindingsFormat) -> str:
     from mlctl.render.findings import machine
 
     match output:
-        case FindingsFormat.SARIF:
+        case "sarif":
             return machine.sarif(report)
-        case FindingsFormat.GITHUB:
+        case "github":
             return machine.github(report)
-        case FindingsFormat.AZURE:
+        case "azure-pipelines":
             return machine.azure_pipelines(report)
-        case FindingsFormat.GITLAB:
+        case "gitlab":
             return machine.gitlab(report)
         case _:
             return machine.as_json(report)

@@ -15,7 +15,6 @@ from mlctl.cli.finish.options import (
     OrderArgs,
     ReportArgs,
     Show,
-    ShowFormat,
     check_args,
     parse_deadline,
 )
@@ -95,10 +94,10 @@ def _build_offer(session: Session, request: Request) -> Offer | None:
 def _apply_files(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
     """Apply the files, after confirmation."""
     from mlctl.cli.change import apply
-    from mlctl.cli.change.execution import ApplyArgs, ApplyFormat
+    from mlctl.cli.change.execution import ApplyArgs
     from mlctl.cli.change.planning import PruneArgs
 
-    args = ApplyArgs(yes=yes, output=ApplyFormat(output.value))
+    args = ApplyArgs(yes=yes, output=output)
     return apply.apply(session, apply.WhatArgs(), PruneArgs(), args, paths)
 
 
@@ -126,7 +125,7 @@ def cancel(
     return Exit.OK
 
 
-def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> None:
+def show(session: Session, name: Name, output: Show = "human") -> None:
     """Show the state of a job: shards, runs by tier, and cost so far."""
     with session.backend() as backend:
         records, now = read_records(get_journals(backend), name), get_cloud(backend).now()
@@ -138,35 +137,35 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> None:
             coming = read_outlook(build_study(backend, progress.order), progress, now, state)
             data["outlook"] = coming._asdict() if coming is not None else None
     match output:
-        case ShowFormat.JSON:
+        case "json":
             session.out_data(json.dumps(data, indent=2))
-        case ShowFormat.HTML:
+        case "html":
             session.out_data(render.page(data))
-        case ShowFormat.HUMAN:
+        case "human":
             session.out(render.human(data))
 
 
-def list_(session: Session, output: Events = FinishFormat.HUMAN) -> None:
+def list_(session: Session, output: Events = "human") -> None:
     """List the finish jobs of the workspace, running and ended."""
     with session.backend() as backend:
         journals, now = get_journals(backend), get_cloud(backend).now()
         listed = [describe(read_records(journals, name), now) for name in journals.names()]
-    if output is FinishFormat.JSON:
+    if output == "json":
         session.out_data(json.dumps(listed, indent=2))
     elif not listed:
         session.note(
             "No jobs. To begin one: mlctl finish -n ENDPOINT --input FOLDER --seconds-per-file S"
         )
-    for data in listed if output is FinishFormat.HUMAN else ():
+    for data in listed if output == "human" else ():
         session.out(render.summary(data))
 
 
-def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> None:
+def log(session: Session, name: Name, output: Events = "human") -> None:
     """Print the journal of a job: each step and its time."""
     with session.backend() as backend:
         records = read_records(get_journals(backend), name)
     for record in records:
-        if output is FinishFormat.JSON:
+        if output == "json":
             session.out_data(json.dumps(record))
         else:
             session.out(render.event(record, records[0]["at"]))

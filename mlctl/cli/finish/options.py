@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from enum import StrEnum
 from math import inf
 from pathlib import Path
 from time import time
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from mlctl.backends.ports.backend import SupportsVirtualTime
 from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
@@ -19,22 +18,8 @@ from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, parse
 from mlctl.simulator.control_plane.state.clock import EPOCH
 
-
-class FinishFormat(StrEnum):
-    """How events are printed."""
-
-    HUMAN = "human"
-    JSON = "json"
-
-
-class ShowFormat(StrEnum):
-    """How a job is printed."""
-
-    HUMAN = "human"
-    JSON = "json"
-    HTML = "html"
-
-
+FinishFormat: TypeAlias = Literal["human", "json"]
+ShowFormat: TypeAlias = Literal["human", "json", "html"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 
 FilesToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
@@ -68,7 +53,7 @@ class ReportArgs:
 
     results: Path | None = flag(metavar="DIR")
     notify: str | None = flag(metavar="CMD")
-    output: FinishFormat = flag("-o", default=FinishFormat.HUMAN)
+    output: FinishFormat = flag("-o", default="human")
 
 
 def select_policies(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:

@@ -17,7 +17,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import FINISH
 from mlctl.cli.finish import results
 from mlctl.cli.finish.offer import Offer
-from mlctl.cli.finish.options import FinishFormat, ReportArgs
+from mlctl.cli.finish.options import ReportArgs
 from mlctl.cli.finish.records import get_cloud, get_journals, read_records, summarize
 from mlctl.cli.finish.watching import show_progress
 from mlctl.cli.shell import Exit, Session
@@ -39,7 +39,7 @@ _CODES = {
 def begin(session: Session, offer: Offer, report_args: ReportArgs, *, yes: bool) -> Exit:
     """Show the offer, ask, and carry it out."""
     order = offer.order
-    if report_args.output is FinishFormat.HUMAN:
+    if report_args.output == "human":
         session.out(render.offer(order.document(), offer.compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
         return Exit.CANCELLED
@@ -133,7 +133,7 @@ def _report_end(
         subprocess.run(  # noqa: S602 - what the user wants to be run
             report_args.notify, shell=True, input=json.dumps(data), text=True, check=False
         )
-    if report_args.output is FinishFormat.HUMAN:
+    if report_args.output == "human":
         session.out(render.summary(data))
     return code
 

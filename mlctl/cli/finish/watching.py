@@ -44,7 +44,7 @@ def show_progress(
     def line(record: Record) -> str:
         return clean(render.live(record, summarize(progress)))
 
-    if output is FinishFormat.JSON:
+    if output == "json":
         yield lambda record: session.out_data(json.dumps(record))
         return
     if not sys.stderr.isatty():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mlctl.cli.local.flags import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
 from mlctl.cli.shell import InvalidValue, UsageError, flag
@@ -26,12 +25,7 @@ _ALWAYS = ("calm", "stress")
 RUNS, MOST_RUNS = 1000, 1_000_000
 
 
-class TierChoice(StrEnum):
-    """Which rows to show."""
-
-    LOW_PRIORITY = "low_priority"
-    DEDICATED = "dedicated"
-    BOTH = "both"
+TierChoice: TypeAlias = Literal["low_priority", "dedicated", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +71,7 @@ class HistoryArgs(BeginArgs):
     """How many histories to simulate, and in what weather."""
 
     weather: list[str] | None = flag(metavar="NAME")
-    tier: TierChoice = flag(default=TierChoice.BOTH)
+    tier: TierChoice = flag(default="both")
     runs: int | None = flag(min=1, max=MOST_RUNS, metavar="N")
     seed: int = flag(default=0, metavar="N")
 
@@ -153,7 +147,7 @@ def tiers_of(choice: TierChoice) -> list[Any]:
     """Return the tiers that have rows."""
     from mlctl.simulator.engine.model import Tier
 
-    return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]
+    return [*Tier] if choice == "both" else [Tier(choice)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,6 @@ from mlctl.cli.forecast.args import (
     weathers,
 )
 from mlctl.cli.forecast.output import (
-    ForecastFormat,
     Output,
     Progress,
     ended,
@@ -85,7 +84,7 @@ def simulate(
     workers: WorkerArgs,
     ignore: Ignore = None,
     details: DetailArgs,
-    output: Output = ForecastFormat.HUMAN,
+    output: Output = "human",
 ) -> Exit:
     """Forecast a batch job: how long it takes, what it costs, and how likely it is to be cancelled.
 
@@ -289,7 +288,7 @@ def training(
     study: HistoryArgs,
     workers: WorkerArgs,
     ignore: Ignore = None,
-    output: Output = ForecastFormat.HUMAN,
+    output: Output = "human",
 ) -> Exit:
     """Forecast a training job: its duration, its cost, and the best interval between checkpoints.
 

@@ -12,7 +12,7 @@ from mlctl.catalog import prices
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
@@ -34,7 +34,7 @@ def opened(session: Session) -> Iterator[LocalBackend]:
         yield backend
 
 
-def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> None:
+def status(session: Session, output: Output = "json", query: Query = None) -> None:
     """Show the clock, workspaces, running operations, faults and locks."""
     with opened(session) as local:
         now = control.status(local.handle)
@@ -65,7 +65,7 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
 def advance(
     session: Session,
     time: str = argument(metavar="DURATION"),
-    output: Output = OutputFormat.NONE,
+    output: Output = "none",
     query: Query = None,
 ) -> None:
     """Advance virtual time, without waiting."""
@@ -128,7 +128,7 @@ def quota_set(
 def quota_list(
     session: Session,
     location: Location = None,
-    output: Output = OutputFormat.TABLE,
+    output: Output = "table",
     query: Query = None,
 ) -> None:
     """List the quotas of a region that are in use, were set, or are commonly exceeded."""
@@ -159,7 +159,7 @@ def _family(text: str) -> tuple[str, int]:
 
 def usage(
     session: Session,
-    output: Output = OutputFormat.TABLE,
+    output: Output = "table",
     query: Query = None,
 ) -> None:
     """List node-hours and cost by tier for every cluster, pool and job.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlctl.cli.shell import InvalidValue, Session, flag
 from mlctl.cli.shell.code import CodeArgs, key, python_of, read, write
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.service_errors import Permanent
 
 
@@ -26,7 +26,7 @@ def off(session: Session) -> None:
     _write(session, None)
 
 
-def show(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> None:
+def show(session: Session, output: Output = "json", query: Query = None) -> None:
     """Show whether this state file runs code, and with which Python."""
     state = key(session.environment)
     python = read(session.environment).get(state)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum
-from typing import Annotated
+from enum import Enum
+from typing import Annotated, Literal, TypeAlias
 
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.shell import InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, faults
@@ -16,31 +16,10 @@ from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle,
 
 _KEYS = {"length": "bytes"}  # fields with another key in JSON
 
-
-class FaultName(StrEnum):
-    """The faults of calls and requests."""
-
-    FAIL = "fail"
-    THROTTLE = "throttle"
-    DELAY = "delay"
-    DROP = "drop"
-    FAIL_OPERATION = "fail-operation"
-    IGNORE = "ignore"
-    REFUSE = "refuse"
-    HANG_UP = "hang-up"
-    SLOW = "slow"
-    TRUNCATE = "truncate"
-    STYLE = "style"
-
-
-class FaultOperation(StrEnum):
-    """The calls that a fault can apply to."""
-
-    ANY = faults.ANY
-    PUT = "put"
-    GET = "get"
-    LIST = "list"
-    DELETE = "delete"
+CallFault: TypeAlias = Literal["fail", "throttle", "delay", "drop", "fail-operation", "ignore"]
+RequestFault: TypeAlias = Literal["refuse", "hang-up", "slow", "truncate", "style"]
+FaultName: TypeAlias = Literal[CallFault, RequestFault]
+FaultOperation: TypeAlias = Literal["any", "put", "get", "list", "delete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +48,7 @@ class FaultArgs:
             for flag, value in asdict(self).items()
             if value is not None
         }
-        values |= {"trouble": name.value, "seconds": duration(self.seconds)}
+        values |= {"trouble": name, "seconds": duration(self.seconds)}
         try:
             return faults.from_json(values)
         except ValueError as error:
@@ -100,7 +79,7 @@ def add(
         )
 
 
-def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> None:
+def list_(session: Session, output: Output = "table", query: Query = None) -> None:
     """List the faults and how many calls each has matched."""
     with opened(session) as local:
         data = [fault.to_json() for fault in control.status(local.handle).faults]

@@ -11,7 +11,7 @@ from mlctl import files
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
 from mlctl.cli.shell import Session, UsageError, argument, flag
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address
 from mlctl.pointer import Data
@@ -82,9 +82,7 @@ def preemption_set(session: Session, args: PreemptionArgs) -> None:
         disruptions.set_preemption(cloud.handle, tuple(processes), start=start)
 
 
-def preemption_show(
-    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> None:
+def preemption_show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show how low-priority nodes are preempted at present."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -300,9 +298,7 @@ def capacity_set(session: Session, args: CapacityArgs) -> None:
         disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)
 
 
-def capacity_show(
-    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> None:
+def capacity_show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show how many nodes each region has now, by tier."""
     from mlctl.simulator.control_plane import disruptions
 

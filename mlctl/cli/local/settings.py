@@ -10,7 +10,7 @@ from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
 from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
 
@@ -40,7 +40,7 @@ def delays_set(
         disruptions.configure(cloud.handle, changes)
 
 
-def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> None:
+def delays_show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show how long nodes take to start and stop, in seconds."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -66,9 +66,7 @@ def settings_set(
         disruptions.configure(cloud.handle, changes)
 
 
-def settings_list(
-    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> None:
+def settings_list(session: Session, output: Output = "table", query: Query = None) -> None:
     """List the settings of the simulated cloud, and the source of each value.
 
     S is stated by Microsoft's or hi-ml's pages on the subject, D by other Azure documentation, R
@@ -127,9 +125,7 @@ def workload_set(
         disruptions.set_workload(cloud.handle, name, workload)
 
 
-def workload_list(
-    session: Session, output: Output = OutputFormat.JSON, query: Query = None
-) -> None:
+def workload_list(session: Session, output: Output = "json", query: Query = None) -> None:
     """List the workloads: the amount and duration of work for jobs that name them."""
     from mlctl.simulator.control_plane import disruptions
 

@@ -29,7 +29,7 @@ def rehearse(
     kills: KillArgs,
     runs: RunArgs,
     training: TrainingArgs,
-    output: Form = RehearsalFormat.HUMAN,
+    output: Form = "human",
 ) -> Exit:
     """Test a scoring or training script against node losses, on this machine.
 

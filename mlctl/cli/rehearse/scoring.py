@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.rehearse.options import CodeArgs, RunArgs
-from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
+from mlctl.cli.rehearse.stage import Output, stage
 from mlctl.cli.shell import Exit, InvalidValue, Session
 from mlctl.service_errors import Permanent
 
@@ -125,9 +125,9 @@ def _rehearse(
         deployment.code,
         report.summary,
         {
-            RehearsalFormat.JSON: lambda findings, _: report.as_json(rehearsal, findings),
-            RehearsalFormat.JUNIT: lambda *_: report.as_junit(rehearsal, rehearsal.evidence),
-            RehearsalFormat.HTML: lambda _, text: page.scoring(rehearsal, text, output.again),
+            "json": lambda findings, _: report.as_json(rehearsal, findings),
+            "junit": lambda *_: report.as_junit(rehearsal, rehearsal.evidence),
+            "html": lambda _, text: page.scoring(rehearsal, text, output.again),
         },
     )
 

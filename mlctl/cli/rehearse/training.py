@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl.cli.rehearse.options import RunArgs, TrainingArgs
-from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
+from mlctl.cli.rehearse.stage import Output, stage
 from mlctl.cli.shell import Exit, InvalidValue
 from mlctl.service_errors import Permanent
 
@@ -57,9 +57,9 @@ def _rehearse(training: Training, plan: TrainingPlan, here: Stage, output: Outpu
         training.code,
         report.training_summary,
         {
-            RehearsalFormat.JSON: lambda findings, _: report.training_json(rehearsal, findings),
-            RehearsalFormat.JUNIT: lambda *_: report.training_junit(rehearsal),
-            RehearsalFormat.HTML: lambda _, text: page.training(rehearsal, text, output.again),
+            "json": lambda findings, _: report.training_json(rehearsal, findings),
+            "junit": lambda *_: report.training_junit(rehearsal),
+            "html": lambda _, text: page.training(rehearsal, text, output.again),
         },
     )
 

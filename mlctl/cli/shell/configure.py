@@ -12,7 +12,7 @@ from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.declare import flag
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell.command import flag_values
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import LOCATION, PARTS, Configuration, ScopePart, own_file, read_ini
 from mlctl.cli.shell.session import Session
@@ -26,7 +26,7 @@ def configure(
     session: Session,
     defaults: list[TypedFlag] | None = flag("-d", metavar="NAME=VALUE ..."),
     list_defaults: str | None = flag("-l", metavar=SWITCH),
-    output: Output = OutputFormat.JSON,
+    output: Output = "json",
     query: Query = None,
 ) -> None:
     """Set or list defaults: subscription, resource group, workspace and location.

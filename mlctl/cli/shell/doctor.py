@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
@@ -29,17 +29,12 @@ from mlctl.version import __version__
 
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
 
-
-class DoctorFormat(StrEnum):
-    """How findings are written."""
-
-    HUMAN = "human"
-    JSON = "json"
+DoctorFormat: TypeAlias = Literal["human", "json"]
 
 
 def doctor(
     session: Session,
-    output: DoctorFormat = flag("-o", default=DoctorFormat.HUMAN),
+    output: DoctorFormat = flag("-o", default="human"),
     report: Path | None = flag(metavar="FILE"),
 ) -> Exit:
     """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems.
@@ -49,10 +44,10 @@ def doctor(
     checks = []
     for check in _checks(session, report):
         checks.append(check)
-        if output is DoctorFormat.HUMAN:
+        if output == "human":
             session.out(health.line(check, color=session.color(sys.stdout)))
             sys.stdout.flush()  # the next one may take a while
-    if output is DoctorFormat.JSON:
+    if output == "json":
         session.out_data(health.document(checks))
     else:
         session.out("\n" + health.summary(checks))
