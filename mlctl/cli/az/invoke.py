@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from mlctl import pointer, source
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import jobs
-from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
+from mlctl.cli.az.args import PolicyArgs, SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.local import flags as workload_flags

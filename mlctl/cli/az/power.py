@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsPower
-from mlctl.cli.az.common_flags import PolicyArgs
+from mlctl.cli.az.args import PolicyArgs
 from mlctl.cli.az.read import read_live
 from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.command import Commands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsSchedules
-from mlctl.cli.az.common_flags import PolicyArgs
+from mlctl.cli.az.args import PolicyArgs
 from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs, print_data

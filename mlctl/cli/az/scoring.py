@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from mlctl import source
 from mlctl.backends.ports.backend import SupportsScoring
-from mlctl.cli.az.common_flags import PolicyArgs
+from mlctl.cli.az.args import PolicyArgs
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands

@@ -9,8 +9,7 @@ from typing import Any
 from mlctl.backends.ports.backend import Backend, SupportsUpload
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
-from mlctl.cli.az.args import EditArgs
-from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
+from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream

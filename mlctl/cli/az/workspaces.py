@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol, cast
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces, WritesWorkspaces
-from mlctl.cli.az.common_flags import SetFlag
+from mlctl.cli.az.args import SetFlag
 from mlctl.cli.az.jobs import Output
 from mlctl.cli.az.registry_commands import read_document
 from mlctl.cli.shell import Exit, Group, Session, TypedFlag, UsageError, flag

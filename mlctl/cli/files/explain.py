@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mlctl.cli.shell import InvalidValue, Session, argument
+from pathlib import Path
+
+from mlctl import files, schema
+from mlctl.cli.shell import Exit, Group, InvalidValue, Session, argument
 
 
 def explain(
@@ -22,4 +25,30 @@ def explain(
         raise InvalidValue(str(error)) from None
 
 
-COMMANDS = {"explain": explain}
+def export(
+    session: Session,
+    folder: Path = argument(metavar="DIR"),
+) -> Exit:
+    """Write every schema to a folder, so that editors can check and complete YAML."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in schema.texts().items():
+            files.write(folder / name, text.encode())
+            session.out(str(folder / name))
+    except OSError as error:
+        session.say(f"ERROR: cannot write to {folder}: {error.strerror}")
+        return Exit.ERROR
+    return Exit.OK
+
+
+def names(session: Session) -> None:
+    """List the schemas."""
+    session.out("\n".join(schema.names()))
+
+
+COMMANDS = {
+    "explain": explain,
+    "schema": Group(
+        "The JSON Schemas of the documents, for editors.", {"export": export, "list": names}
+    ),
+}

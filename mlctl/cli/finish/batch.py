@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mlctl.backends.ports.folders import SupportsFolders
-from mlctl.cli.finish.offer import Offer, Request, build_inputs
-from mlctl.cli.finish.options import OrderArgs, select_policies
+from mlctl.cli.finish.options import Offer, OrderArgs, Request, build_inputs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject

@@ -6,20 +6,28 @@ import json
 from typing import Annotated
 
 from mlctl.cli.finish import batch, job, run
-from mlctl.cli.finish.offer import Offer, Request
 from mlctl.cli.finish.options import (
     Events,
     FilesToApply,
     FinishFormat,
     Name,
+    Offer,
     OrderArgs,
     ReportArgs,
+    Request,
     Show,
     check_args,
     parse_deadline,
 )
-from mlctl.cli.finish.records import describe, get_cloud, get_journals, read_records, summarize
-from mlctl.cli.finish.watching import build_study, read_outlook
+from mlctl.cli.finish.watching import (
+    build_study,
+    describe,
+    get_cloud,
+    get_journals,
+    read_outlook,
+    read_records,
+    summarize,
+)
 from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags

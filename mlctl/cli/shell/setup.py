@@ -1,11 +1,13 @@
-"""`mlctl doctor`: checks of credentials, workspace, permissions, locks and quotas."""
+"""`mlctl doctor` checks the setup; `mlctl configure` sets defaults, and never writes az's file."""
 
 from __future__ import annotations
 
+import configparser
+import io
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,12 +21,27 @@ from mlctl.backends.ports.health import (
     SupportsHealthChecks,
     SupportsReport,
 )
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.declare import flag
+from mlctl.cli.parser.tree import SWITCH
+from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.scope import ScopeError
+from mlctl.cli.shell.output import Output, Query, print_data
+from mlctl.cli.shell.project_paths import project_file_of
+from mlctl.cli.shell.scope import (
+    LOCATION,
+    PARTS,
+    Configuration,
+    ScopeError,
+    ScopePart,
+    own_file,
+    read_ini,
+)
 from mlctl.cli.shell.session import Session
+from mlctl.pointer import Data
 from mlctl.render.cloud import health
 from mlctl.service_errors import ServiceError
+from mlctl.source.files import PROJECT_FILE
 from mlctl.version import __version__
 
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
@@ -137,4 +154,71 @@ def _installed(name: str) -> str:
         return "(missing)"
 
 
-COMMANDS = {"doctor": doctor}
+_KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
+
+
+def configure(
+    session: Session,
+    defaults: list[TypedFlag] | None = flag("-d", metavar="NAME=VALUE ..."),
+    list_defaults: str | None = flag("-l", metavar=SWITCH),
+    output: Output = "json",
+    query: Query = None,
+) -> None:
+    """Set or list defaults: subscription, resource group, workspace and location.
+
+    They are stored in ~/.config/mlctl/config. Flags, environment variables and mlctl.yml take
+    precedence over them; they take precedence over `az configure`.
+    """
+    if not defaults and list_defaults is None:
+        raise UsageError("give --defaults NAME=VALUE ..., or --list-defaults.")
+    if defaults:
+        _write(
+            own_file(session.environment),
+            dict(map(_pair, flag_values(defaults))),
+        )
+    if list_defaults is not None:
+        fresh = Configuration.read(project_file_of(()), session.environment)
+        print_data(session, list(_list_defaults(fresh)), output, query)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or name not in _KNOWN:
+        raise UsageError(
+            f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+        )
+    return name, value
+
+
+def _write(path: Path, values: Mapping[str, str]) -> None:
+    """Put the values into the file, in one atomic write."""
+    sections = read_ini(path)
+    defaults = {**sections.get("defaults", {}), **values}
+    sections["defaults"] = {name: value for name, value in defaults.items() if value}
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_dict(sections)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    parser.write(text)
+    files.write(path, text.getvalue().encode(), private=True)
+
+
+def _list_defaults(settings: Configuration) -> Iterator[Data]:
+    for name, part in _KNOWN.items():
+        value = settings.configured(part)
+        if value is not None:
+            yield {"name": name, "source": _origin(settings, part), "value": value}
+
+
+def _origin(settings: Configuration, part: ScopePart) -> str:
+    variable = next((name for name in part.variables if settings.environment.get(name)), None)
+    if variable is not None:
+        return f"${variable}"
+    if settings.project.text(part.key):
+        document = settings.project.document
+        return document.source.name if document else PROJECT_FILE
+    own_default = settings.own.get("defaults", {}).get(part.default)
+    return str(own_file(settings.environment)) if own_default else "az configure"
+
+
+COMMANDS = {"doctor": doctor, "configure": configure}
