@@ -49,22 +49,29 @@ _SET_HELP = (
 )
 SetFlag = Annotated[list[TypedFlag] | None, flag(_SET_HELP, "--set", metavar=_SET_METAVAR)]
 SET = option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR)
-GENERIC = (
-    option("set_", _SET_HELP, "--set", metavar=_SET_METAVAR, panel=_UPDATE),
-    option(
-        "add",
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenericArgs:
+    """The generic update arguments of az."""
+
+    set_: list[TypedFlag] | None = flag(_SET_HELP, "--set", metavar=_SET_METAVAR, panel=_UPDATE)
+    add: list[TypedFlag] | None = flag(
         "Add to a list: the path of the list, then a value or key=value pairs of an object.",
         metavar="LIST VALUE|KEY=VALUE ...",
         panel=_UPDATE,
-    ),
-    option(
-        "remove",
+    )
+    remove: list[TypedFlag] | None = flag(
         "Remove a field, a key or an element of a list: `tags.team`, `tags`, `LIST 0`.",
         metavar="PATH [INDEX] ...",
         panel=_UPDATE,
-    ),
-    switch("force_string", "Take the values of --set and --add as text.", panel=_UPDATE),
-)
+    )
+    force_string: bool = flag(
+        "Take the values of --set and --add as text.", default=False, panel=_UPDATE
+    )
+
+
+GENERIC = tuple(parameters(GenericArgs))
 INSTANCE_ONLY = tuple(
     option(name, text, panel=_INSTANCE)
     for name, text in (

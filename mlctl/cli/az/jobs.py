@@ -207,14 +207,14 @@ def cancel(session: Session, name: Name, output: Output = None, query: Query = N
 def archive(session: Session, name: Name) -> Exit:
     """Archive a job. Lists leave it out unless asked for archived jobs."""
     with opened(session) as jobs:
-        jobs.set_archived(name, archived=True)
+        jobs.change(name, {"isArchived": True})
     return Exit.OK
 
 
 def restore(session: Session, name: Name) -> Exit:
     """Restore an archived job."""
     with opened(session) as jobs:
-        jobs.set_archived(name, archived=False)
+        jobs.change(name, {"isArchived": False})
     return Exit.OK
 
 
