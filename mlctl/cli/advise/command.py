@@ -198,7 +198,7 @@ def write_settings(
 ) -> None:
     """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
-    from mlctl.forecast.advice.patch import patched
+    from mlctl.forecast.advice.advice import patched
 
     changed, unwritten = patched(subject, settings)
     places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])

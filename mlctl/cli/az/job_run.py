@@ -127,8 +127,7 @@ class _settings:  # noqa: N801 - a context manager
         import time
         import uuid
 
-        from mlctl.rehearsal.descendants import swept
-        from mlctl.rehearsal.process import Interpreter, find_python
+        from mlctl.rehearsal.process import Interpreter, find_python, swept
         from mlctl.running.executor import RunSettings
         from mlctl.running.place import locked
 

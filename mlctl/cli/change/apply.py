@@ -39,8 +39,7 @@ from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.schema.text import counted
 from mlctl.workflow.applying import Execution
-from mlctl.workflow.model import PlanOptions, Strategy
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import PlanOptions, Strategy, wait_until_settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`mlctl drift`: what differs from the files in the workspace, who wrote it, and when."""
+"""`mlctl drift`: what differs from the files in the workspace; `mlctl pull` writes it to them."""
 
 from __future__ import annotations
 

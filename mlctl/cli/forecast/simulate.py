@@ -249,13 +249,13 @@ def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, fi
     Reports where in a trace the history begins: `--offset` repeats that in a simulated cloud.
     """
     from mlctl import files
-    from mlctl.forecast.batch import timeline
+    from mlctl.forecast.batch import report
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.control_plane.jobs.job_events import line_since
 
     row = next((item for item in rows if item.name == main), rows[-1])
     seed = row.study.seed_of(run)
-    log = timeline.events(row.study.scenario, seed)
+    log = report.events(row.study.scenario, seed)
     for item in weather.placed(row.study.scenario.processes, seed):
         if isinstance(item, weather.Replay):
             session.note(f"history {run} begins the trace at --offset {item.offset}")
