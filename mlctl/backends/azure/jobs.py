@@ -134,9 +134,16 @@ class AzureJobs:
         return sorted(runs, key=created)
 
     @answers_decoded()
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        """Set a flag of the run, as azure-ai-ml 1.35.2 does."""
-        self._change_run(self.show(name), {"hidden": archived})
+    def change(self, name: str, changes: Mapping[str, Data]) -> Job:
+        """Change the run, as azure-ai-ml 1.35.2 archives a job; tags that are not sent stay."""
+        at_run = {"isArchived": "hidden"}
+        sent = {at_run.get(key, key): value for key, value in changes.items()}
+        job = self.show(name)
+        before, tags = job.body["properties"].get("tags") or {}, changes.get("tags")
+        if isinstance(tags, Mapping) and before.keys() - tags.keys():
+            raise Permanent("TagStays", f"mlctl cannot remove a tag of job {name} on Azure")
+        self._change_run(job, sent)
+        return self.show(name)
 
     @answers_decoded()
     def cancel(self, name: str) -> Job:

@@ -115,8 +115,8 @@ class LocalJobs(Jobs):
     def children(self, name: str) -> builtins.list[Job]:
         return [self._job(record) for record in records.children(self.handle, name)]
 
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        records.set_archived(self.handle, name, archived=archived)
+    def change(self, name: str, changes: Mapping[str, Data]) -> Job:
+        return self._job(records.change(self.handle, name, changes))
 
     def list(
         self,

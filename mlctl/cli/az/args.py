@@ -137,12 +137,19 @@ YES = switch("yes", "-y")
 _SET_METAVAR = "KEY=VALUE ..."
 SetFlag = Annotated[list[TypedFlag] | None, flag("--set", metavar=_SET_METAVAR)]
 SET = option("set_", "--set", metavar=_SET_METAVAR)
-GENERIC = (
-    option("set_", "--set", metavar=_SET_METAVAR, panel=_UPDATE),
-    option("add", metavar="LIST VALUE|KEY=VALUE ...", panel=_UPDATE),
-    option("remove", metavar="PATH [INDEX] ...", panel=_UPDATE),
-    switch("force_string", panel=_UPDATE),
-)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenericArgs:
+    """The generic update arguments of az."""
+
+    set_: list[TypedFlag] | None = flag("--set", metavar=_SET_METAVAR, panel=_UPDATE)
+    add: list[TypedFlag] | None = flag(metavar="LIST VALUE|KEY=VALUE ...", panel=_UPDATE)
+    remove: list[TypedFlag] | None = flag(metavar="PATH [INDEX] ...", panel=_UPDATE)
+    force_string: bool = flag(default=False, panel=_UPDATE)
+
+
+GENERIC = tuple(parameters(GenericArgs))
 INSTANCE_ONLY = tuple(
     option(name, panel=_INSTANCE) for name in ("user_object_id", "user_tenant_id")
 )

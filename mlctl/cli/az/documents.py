@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.args import EditArgs
+from mlctl.cli.az.args import EditArgs, GenericArgs
 from mlctl.cli.az.field_values import field_of, read_only, values
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.dataclasses import dataclass, field, replace
@@ -159,7 +159,7 @@ def _apply_edits(
     """Overlay the documents `below` with the flag values, then apply the generic updates."""
     based = _rebase_paths(typed_values, document, typed.kind)
     laid = overlay(based, *below)
-    updates = _updates(typed.args)
+    updates = generic_updates(typed.args)
     if not updates:
         return laid
     data = copy.deepcopy(laid.data)
@@ -170,7 +170,7 @@ def _apply_edits(
     )
 
 
-def _updates(args: EditArgs) -> list[GenericUpdate]:
+def generic_updates(args: EditArgs | GenericArgs) -> list[GenericUpdate]:
     """Return the generic update arguments in the order in which they were typed."""
     updates = [
         (typed_flag.position, GenericUpdate(verb, typed_flag.values))

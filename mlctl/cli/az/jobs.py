@@ -180,13 +180,13 @@ def cancel(session: Session, name: Name, output: Output = None, query: Query = N
 def archive(session: Session, name: Name) -> None:
     """Archive a job. Lists leave it out unless asked for archived jobs."""
     with opened(session) as jobs:
-        jobs.set_archived(name, archived=True)
+        jobs.change(name, {"isArchived": True})
 
 
 def restore(session: Session, name: Name) -> None:
     """Restore an archived job."""
     with opened(session) as jobs:
-        jobs.set_archived(name, archived=False)
+        jobs.change(name, {"isArchived": False})
 
 
 def show_page(session: Session, job: Job) -> None:

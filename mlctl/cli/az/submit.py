@@ -18,7 +18,7 @@ from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import OutputArgs, Query
+from mlctl.cli.shell.output import OutputArgs, Query, print_data
 from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
@@ -91,6 +91,26 @@ def create(
         if args.web:
             jobs.show_page(session, shown)
     return stream(session, job.name, None) if args.stream else Exit.OK
+
+
+def validate(
+    session: Session,
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+    file: str = flag("-f", default=..., metavar="FILE"),
+    set_: SetFlag = None,
+    ignore: Ignore = None,
+) -> Exit:
+    """Check the file of a job as `job create` does, and submit nothing. Exits with 1 on an error.
+
+    `mlctl validate` does it for all files of a folder, without a workspace.
+    """
+    args = JobArgs(file=file, name=None, set_=set_, stream=False, web=False, ignore=ignore)
+    with session.backend() as backend:
+        failed = resources(session, backend, args) is None
+    result = "Failed" if failed else "Succeeded"
+    print_data(session, {"result": result}, printing.output, printing.query)
+    return Exit.ERROR if failed else Exit.OK
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
