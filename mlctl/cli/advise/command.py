@@ -76,12 +76,7 @@ def advise(
     ignore: Ignore = None,
     output: Output = "human",
 ) -> Exit:
-    """Find the cheapest settings for a batch job, and show what to change.
-
-    Ranks configurations by the cost until the job is done, including the runs that follow a
-    cancelled one. All configurations are simulated with the same random events, so differences
-    between them are more precise than the numbers themselves.
-    """
+    """Find the cheapest settings for a batch job, and show what to change."""
     from mlctl.render.forecast import advice as render
 
     if patch and subject.override:

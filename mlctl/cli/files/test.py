@@ -36,10 +36,7 @@ def run_cases(
     output: TestFormat = flag("-o", default="human"),
     watch: bool = flag(default=False),
 ) -> Exit:
-    """Run a project's tests: files, the live state before, and the expected result.
-
-    Each test case has its own simulated workspace; nothing else is read or written.
-    """
+    """Run a project's tests: files, the live state before, and the expected result."""
     folders = paths or ["."]
     code = _run(session, folders, output)
     if not watch:

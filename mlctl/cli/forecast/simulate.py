@@ -86,13 +86,7 @@ def simulate(
     details: DetailArgs,
     output: Output = "human",
 ) -> Exit:
-    """Forecast a batch job: how long it takes, what it costs, and how likely it is to be cancelled.
-
-    Simulates the job that the files describe on low-priority nodes without preemption (calm), under
-    a recorded pattern and under stress, and on dedicated nodes. Resources that no file declares are
-    read from the workspace; nothing is written. Exits with 5 if --deadline or --max-cost is not
-    met.
-    """
+    """Forecast a batch job: how long it takes, what it costs, how likely it is to be cancelled."""
     from mlctl.render.forecast import batch as render
 
     with refusals():
@@ -290,11 +284,7 @@ def training(
     ignore: Ignore = None,
     output: Output = "human",
 ) -> Exit:
-    """Forecast a training job: its duration, its cost, and the best interval between checkpoints.
-
-    Works for command jobs on a cluster or serverless. The best interval is shown next to those of
-    Young and Daly; it is exact if the losses of one node are a Poisson process.
-    """
+    """Forecast a training job: its duration, cost, and the best interval between checkpoints."""
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.forecast.training import report as training_report
     from mlctl.forecast.training.reading import read
