@@ -29,12 +29,7 @@ def studio(
     port: int = flag(default=0, min=0, max=65535),
     no_browser: bool = flag(default=False),
 ) -> Exit:
-    """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files.
-
-    For a simulated workspace you can also advance or play time, and set faults and weather; a
-    workspace on Azure is read-only. The server listens on this machine only, and requires the token
-    in the address that it prints. Stop it with Ctrl-C.
-    """
+    """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files."""
     _require_extra()
     from mlctl.emulator.http import host_check, server
     from mlctl.emulator.instance_file import EmulatorInstance, find_running

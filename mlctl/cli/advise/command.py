@@ -76,12 +76,7 @@ def advise(
     ignore: Ignore = None,
     output: Output = "human",
 ) -> Exit:
-    """Find the cheapest settings for a batch job, and show what to change.
-
-    Ranks configurations by the cost until the job is done, including the runs that follow a
-    cancelled one. All configurations are simulated with the same random events, so differences
-    between them are more precise than the numbers themselves.
-    """
+    """Find the cheapest settings for a batch job, and show what to change."""
     from mlctl.render.forecast import advice as render
 
     if patch and subject.override:
@@ -198,7 +193,7 @@ def write_settings(
 ) -> None:
     """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
-    from mlctl.forecast.advice.patch import patched
+    from mlctl.forecast.advice.advice import patched
 
     changed, unwritten = patched(subject, settings)
     places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])

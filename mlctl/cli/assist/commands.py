@@ -10,10 +10,7 @@ from mlctl.service_errors import Permanent
 
 
 def lsp(session: Session) -> None:
-    """Run a language server for editors: diagnostics, completion, hover help and fixes.
-
-    It speaks the Language Server Protocol on standard input and output; the editor starts it.
-    """
+    """Run a language server for editors: diagnostics, completion, hover help and fixes."""
     try:
         from mlctl.cli.assist.server import server
     except ImportError:
@@ -25,11 +22,7 @@ def lsp(session: Session) -> None:
 
 
 def mcp(session: Session) -> None:
-    """Run an MCP server for agents: validate, plan, explain, simulate and drift, read-only.
-
-    It speaks the Model Context Protocol on standard input and output; the agent's program starts
-    it.
-    """
+    """Run an MCP server for agents: validate, plan, explain, simulate and drift, read-only."""
     try:
         from mlctl.cli.assist.tools import server
     except ImportError:

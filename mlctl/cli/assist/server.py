@@ -1,4 +1,4 @@
-"""The language server: `language` behind the Language Server Protocol, by pygls."""
+"""The language server: findings, words and pages, by the Language Server Protocol of pygls."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def _plain(path: str) -> dict[str, Data]:
     return data if isinstance(data, dict) else {}
 
 
-def hover(text: str, line: int) -> str | None:
+def hover_text(text: str, line: int) -> str | None:
     """Return what `mlctl explain` says of the field on a line; None if it says nothing."""
     kind, at = kind_of(text), path_at(text, line)
     if kind is None or not at:
@@ -284,9 +284,9 @@ def server() -> LanguageServer:
         ]
 
     @serving.feature(types.TEXT_DOCUMENT_HOVER)
-    def show_hover(params: types.HoverParams) -> types.Hover | None:
+    def hover(params: types.HoverParams) -> types.Hover | None:
         text = serving.workspace.get_text_document(params.text_document.uri).source
-        page = hover(text, params.position.line)
+        page = hover_text(text, params.position.line)
         if page is None:
             return None
         content = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{page}```")

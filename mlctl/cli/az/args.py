@@ -1,4 +1,4 @@
-"""The values of the flags of a kind's commands.
+"""The flags of a kind's commands, and their values.
 
 A command has only some of them, depending on its kind; the others keep their defaults.
 """

@@ -1,4 +1,4 @@
-"""Convert text to a field's value by its schema: `3` is a number only in a number field."""
+"""Fields that flags set: a pointer to the schema, by which text becomes a value or not."""
 
 from __future__ import annotations
 

@@ -49,12 +49,7 @@ def invoke(
     running: CodeArgs,
     printing: OutputArgs,
 ) -> None:
-    """Invoke a batch endpoint: submit a job that scores the input files.
-
-    Prints the job; follow it with `mlctl job stream`. The simulated cloud counts the files of a
-    local folder and takes their duration from flags or a workload. With --run-code, the
-    deployment's own code scores them, and the job takes as long as that.
-    """
+    """Invoke a batch endpoint: submit a job that scores the input files."""
     workload_ = workload_flags.workload_of(work)
     data = document(job, session.loader(Report()).variables)
     counted = count_files(data)

@@ -49,13 +49,7 @@ class JobRunArgs:
 
 
 def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = None) -> Exit:
-    """Run the code of a job on this machine: commands, pipelines, sweeps, parallel steps.
-
-    Inputs are local files and outputs local folders; Azure is not used. One Python runs every step,
-    unless --environments builds each step's own. Pipeline steps whose command, code and inputs have
-    not changed are not run again. The code runs with your permissions, so run only code that you
-    trust. Exits with 1 if a step fails.
-    """
+    """Run the code of a job on this machine: commands, pipelines, sweeps, parallel steps."""
     from mlctl.running.executor import JobRun
     from mlctl.running.model import RunError
     from mlctl.service_errors import Permanent
@@ -127,8 +121,7 @@ class _settings:  # noqa: N801 - a context manager
         import time
         import uuid
 
-        from mlctl.rehearsal.descendants import swept
-        from mlctl.rehearsal.process import Interpreter, find_python
+        from mlctl.rehearsal.process import Interpreter, find_python, swept
         from mlctl.running.executor import RunSettings
         from mlctl.running.place import locked
 

@@ -20,10 +20,7 @@ Key = Annotated[int | None, flag("--key", metavar="N", min=1)]
 
 
 def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:  # noqa: A002
-    """Check that a batch job scored each input exactly once.
-
-    Rows are matched to inputs by file name. Exits with 1 if an input has no row or several.
-    """
+    """Check that a batch job scored each input exactly once."""
     from mlctl.rehearsal.inputs import Inputs, RehearsalError
     from mlctl.rehearsal.scoring.verify import verify as check
     from mlctl.render.rehearsal import report as render

@@ -56,10 +56,7 @@ def jobs_of(backend: Backend) -> Jobs:
 def show(
     session: Session, name: Name, web: Web = False, output: Output = None, query: Query = None
 ) -> None:
-    """Show a job: its settings, status and resource usage.
-
-    Exits with 3 if it does not exist.
-    """
+    """Show a job: its settings, status and resource usage."""
     with opened(session) as jobs:
         let_time_pass(session, jobs, name)
         job = jobs.show(name)
@@ -97,10 +94,7 @@ def wait(
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """Wait until a job has ended, and show it. Exits with 1 unless it completed.
-
-    On the simulated cloud this advances the clock without waiting.
-    """
+    """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
         job = _last(jobs.follow(name, length, detail=False)).job
@@ -115,10 +109,7 @@ def download(
     output_name: str | None = flag(metavar="NAME"),
     download_path: Path = flag("-p", default=Path(), metavar="FOLDER"),
 ) -> None:
-    """Download the outputs of a job: by default its files and logs.
-
-    They are written to `artifacts` and `named-outputs/NAME` in the folder.
-    """
+    """Download the outputs of a job: by default its files and logs."""
     folder = files.expanded(download_path)
     with opened(session) as jobs:
         if isinstance(jobs, SupportsDownloads):
@@ -139,11 +130,7 @@ def metrics(
     output: ChartOutputFormat = flag("-o", default="table"),
     query: Query = None,
 ) -> None:
-    """Show the logged metrics of a training job: with --run-code its own, otherwise its steps.
-
-    A preempted job restarts and appends to its metrics, so steps repeat after a restart. Times are
-    in seconds since the job was submitted, as in its events.
-    """
+    """Show the logged metrics of a training job: with --run-code its own, otherwise its steps."""
     from mlctl.render.cloud.jobs import clock
     from mlctl.render.page import charts
 

@@ -22,11 +22,7 @@ def metrics(
     output: ChartOutputFormat = flag("-o", default="table"),
     query: Query = None,
 ) -> None:
-    """Show node metrics of a cluster, as in Azure Monitor.
-
-    Tables and charts show the number of preempted nodes in each interval and the average of the
-    other metrics. JSON also has totals: the sums of Azure Monitor's values per minute.
-    """
+    """Show node metrics of a cluster, as in Azure Monitor."""
     compute = cluster or name
     if compute is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")

@@ -12,7 +12,7 @@ from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.kinds import Address, kind_of
 from mlctl.service_errors import Permanent
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import wait_until_settled
 
 _Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
 _NoWait = Annotated[bool, flag("--no-wait", default=False)]

@@ -1,4 +1,4 @@
-"""The az-style verbs that read: show, list, and a region's sizes and quotas."""
+"""The az-style verbs that read a workspace or a registry, and those that share and wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mlctl.kinds.address import LATEST, PROVIDER
 from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data, get
-from mlctl.render.cloud import resources, tables
+from mlctl.render.cloud import resources
 from mlctl.service_errors import OTHER_TYPE, TIMED_OUT, NotFound, Permanent
 
 _NOWHERE = Scope("", "", "")  # a registry is in no workspace
@@ -139,7 +139,7 @@ def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> None:
         else:
             read_live = list(catalog.sizes().values())
     data = [_size(size) for size in read_live]
-    _print(session, data if of_type in (None, "AmlCompute") else [], args, tables.SIZES)
+    _print(session, data if of_type in (None, "AmlCompute") else [], args, resources.SIZES)
 
 
 def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> None:
@@ -161,7 +161,7 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> None:
         }
         for usage in used
     ]
-    _print(session, data, args, tables.USAGE)
+    _print(session, data, args, resources.USAGE)
 
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
@@ -186,7 +186,7 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> None:
         }
         for node in nodes
     ]
-    _print(session, data, args, tables.NODES)
+    _print(session, data, args, resources.NODES)
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:

@@ -27,11 +27,7 @@ def create(
     output: Output = None,
     query: Query = None,
 ) -> None:
-    """Create a registry, or update it from the file, and print it.
-
-    Azure also creates storage and a container registry; the simulated cloud creates the registry at
-    once.
-    """
+    """Create a registry, or update it from the file, and print it."""
     data = read_document(session, file, "registry") if file else {}
     named, region = name or data.get("name"), location or data.get("location")
     if not (isinstance(named, str) and isinstance(region, str)):

@@ -19,10 +19,7 @@ def trigger(
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> None:
-    """Start a job of a schedule now, regardless of its next time.
-
-    Prints the name of the job; follow it with `mlctl job stream`.
-    """
+    """Start a job of a schedule now, regardless of its next time."""
     with session.backend() as backend:
         if not isinstance(backend, SupportsSchedules):
             text = f"the {backend.name} backend cannot start jobs of schedules"

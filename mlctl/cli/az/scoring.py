@@ -39,11 +39,7 @@ def invoke(
     _policy: PolicyArgs,
     printing: OutputArgs,
 ) -> None:
-    """Send a request to an online endpoint and print the response.
-
-    The simulated cloud checks the request and answers with an echo; with --run-code, the
-    deployment's own script or MLflow model answers.
-    """
+    """Send a request to an online endpoint and print the response."""
     if request_file is None:
         raise UsageError("the following arguments are required: --request-file/-r")
     request = _request(request_file)

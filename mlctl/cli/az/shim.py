@@ -50,13 +50,7 @@ def az_shim(
     install: Path | None = flag(metavar="DIR"),
     pass_through: bool = flag(default=False),
 ) -> None:
-    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH.
-
-    Prints the shell code to evaluate. With the local backend, commands that mlctl does not have are
-    refused instead of passed to the real az, so that no script works on two clouds at once. `az
-    login`, `az account`, `az group`, `az extension`, `az version` and `az configure` are answered
-    locally.
-    """
+    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH."""
     folder = install or _own_folder(session, pass_through=pass_through)
     variables = {POLLING: "60", AS_AZ: "1"} | ({PASS_THROUGH: "1"} if pass_through else {})
     lines = (f'export {name}="${{{name}-{value}}}"\n' for name, value in variables.items())

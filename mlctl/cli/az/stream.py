@@ -23,11 +23,7 @@ def stream(
     events: Path | None = flag(metavar="FILE", panel=SIMULATED),
     limit: Limit = EVER,
 ) -> Exit:
-    """Stream a job until it ends. Exits with 1 unless it completed.
-
-    On Azure this prints the logs. On the simulated cloud it shows a progress bar and the nodes in a
-    terminal, or lines otherwise, and advances the clock without waiting.
-    """
+    """Stream a job until it ends. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
         if events is not None and not isinstance(jobs, SupportsEventLog):

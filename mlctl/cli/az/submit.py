@@ -56,14 +56,7 @@ def create(
     running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file.
-
-    By default the simulated cloud does not run the command: the job is a number of equal steps with
-    checkpoints in `outputs`, and restarts from the last complete one after preemption. Jobs of a
-    pipeline run in the order of their data and use the workload of the same name, if any; a sweep
-    runs trials. With --run-code the code runs on this machine, once, and the job takes that time
-    and has those outputs, logs and metrics.
-    """
+    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file."""
     workload_ = workload_flags.workload_of(work)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
@@ -101,10 +94,7 @@ def validate(
     set_: SetFlag = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Check the file of a job as `job create` does, and submit nothing. Exits with 1 on an error.
-
-    `mlctl validate` does it for all files of a folder, without a workspace.
-    """
+    """Check the file of a job as `job create` does; submit nothing. Exits with 1 on an error."""
     args = JobArgs(file=file, name=None, set_=set_, stream=False, web=False, ignore=ignore)
     with session.backend() as backend:
         failed = resources(session, backend, args) is None
@@ -139,11 +129,7 @@ def submit(
     output: Output = None,
     query: Query = None,
 ) -> None:
-    """Submit a job to the classic batch service, as its clients did with a pool id.
-
-    It starts at once if the pool has a free VM, and otherwise waits in its queue. Without a pool it
-    joins the shared queue.
-    """
+    """Submit a job to the classic batch service, as its clients did with a pool id."""
     from mlctl.backends.local.backend import LocalBackend
 
     length = duration(time)

@@ -39,8 +39,7 @@ from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.schema.text import counted
 from mlctl.workflow.applying import Execution
-from mlctl.workflow.model import PlanOptions, Strategy
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import PlanOptions, Strategy, wait_until_settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +82,7 @@ def apply(
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:
-    """Bring the workspace to the state in the files: print the plan, ask for approval, apply it.
-
-    The first PATH may be a plan saved by `mlctl plan --out`. It is applied without asking, and
-    refused if the workspace or the files it was made from have changed since. Further paths then
-    name those files, and flags apply to them, regardless of what the plan recorded.
-    """
+    """Bring the workspace to the state in the files: print the plan, ask for approval, apply it."""
     options = selection.options(pruning, settle_s(session))
     if selection.resume and not paths:
         paths = _resumed_paths(session)

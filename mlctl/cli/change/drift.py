@@ -1,4 +1,4 @@
-"""`mlctl drift`: what differs from the files in the workspace, who wrote it, and when."""
+"""`mlctl drift`: what differs from the files in the workspace; `mlctl pull` writes it to them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,7 @@ def drift(
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Show how the workspace differs from the files, field by field, and who wrote last.
-
-    If the tag `mlctl.spec-hash` shows that the file is the one that was applied, the change was
-    made elsewhere; otherwise the file may have changed. Time and author come from the activity log,
-    or are "unknown" if it cannot be read.
-    """
+    """Show how the workspace differs from the files, field by field, and who wrote last."""
     report = new_report(session, ignore)
     with session.backend() as backend:
         options = PlanOptions(targets=target or (), comparing=True)
@@ -77,10 +72,7 @@ def pull(
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Show live values that differ from the files, or write them, keeping comments and layout.
-
-    Values that a file gives as a variable, a local file name or a secret are left as they are.
-    """
+    """Show live values that differ from the files, or write them, keeping comments and layout."""
     report = new_report(session, ignore)
     with session.backend() as backend:
         options = PlanOptions(targets=target or (), comparing=True, looking_for_orphans=False)

@@ -30,12 +30,7 @@ def export(
     overwrite: bool = flag(default=False),
     all_versions: bool = flag(default=False),
 ) -> Exit:
-    """Write live resources as clean YAML that plans with no changes.
-
-    Defaults are omitted and secrets become `${{ env.NAME }}`, with comments where this applies. The
-    newest version of each asset is written, unless the address names another or all versions are
-    requested. References to assets that were declared inline (anonymous assets) are kept.
-    """
+    """Write live resources as clean YAML that plans with no changes."""
     selections = [_parse_selection(text) for text in targets or KINDS]
     with session.backend() as backend:
         resources = {live.address: live for live in _select(backend, selections, all_versions)}

@@ -18,10 +18,7 @@ NONE_HELD = "No lease is held: no project is being applied to this workspace."
 
 
 def show(session: Session, output: Output = "table", query: Query = None) -> None:
-    """Show the leases of the workspace, for every project: who is applying, since when, with what.
-
-    Each lease expires at the time shown unless its holder renews it.
-    """
+    """Show the workspace's leases, for every project: who is applying, since when, with what."""
     with session.backend() as backend:
         documents = [leases.document(lease) for lease in _leases(backend).held()]
     if not documents:
@@ -36,11 +33,7 @@ def break_(
     older_than: str = flag(default="0s", metavar="DURATION"),
     yes: Yes = False,
 ) -> Exit:
-    """Break the lease of a project whose holder is stuck. A killed holder's lease expires in 60 s.
-
-    A holder that is still running notices before its next write, starts nothing more, and reports
-    what is left.
-    """
+    """Break the lease of a project whose holder is stuck."""
     name = project or session.settings.project.text("project")
     if name is None:
         raise UsageError(f"give --project, or name one in {PROJECT_FILE}")

@@ -93,11 +93,7 @@ def plan(
     forecast: PlanForecastArgs,
     work: BatchFlags,
 ) -> Exit:
-    """Show what apply would change, and why, without writing to the workspace.
-
-    Exits with 1 if the files have errors or the backend is expected to reject the plan, and with 5
-    if the project's policies forbid it.
-    """
+    """Show what apply would change, and why, without writing to the workspace."""
     wanted_forecast = PlanForecast.of(session, forecast, work, destroying=args.destroy)
     args.check(pruning)
     report = rules.report(session)

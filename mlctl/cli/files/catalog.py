@@ -30,13 +30,7 @@ def show(
     output: Output = "table",
     query: Query = None,
 ) -> None:
-    """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates.
-
-    Eviction rates are in percent per hour, as observed by Azure over 28 days. Low-priority nodes
-    are Spot VMs. The price list is the one given by --price-file, by `prices: FILE` in mlctl.yml,
-    written by `mlctl catalog refresh`, or built into mlctl, in this order; plans, forecasts and the
-    simulated cloud use it. Unknown values are null.
-    """
+    """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates."""
     price_list = session.price_list
     sizes = {name for name, _ in price_list.every_price}
     if size is not None and size.casefold() not in sizes:
@@ -73,13 +67,7 @@ def refresh(
     every: bool = flag("--all", default=False),
     out: Path | None = flag(metavar="FILE"),
 ) -> None:
-    """Fetch current VM prices from Azure and write them to a price list.
-
-    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL selects another address. With the
-    azure backend, mlctl also queries Azure Resource Graph for Spot eviction rates, and for prices
-    that the API lacks. The existing list is replaced as a whole, and only after all pages have been
-    read.
-    """
+    """Fetch current VM prices from Azure and write them to a price list."""
     from mlctl.catalog import retail, spot_tables
 
     if every and sizes:

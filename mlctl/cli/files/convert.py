@@ -170,12 +170,7 @@ def convert(
     out: Path | None = flag("-o", metavar="FILE"),
     size: str = flag(default=SIZE, metavar="SIZE"),
 ) -> Exit:
-    """Convert Batch pools to compute clusters, and report the differences.
-
-    Batch pools belonged to Machine Learning Studio (classic), which is retired. A cluster keeps as
-    many nodes as its pool had VMs; comments list the other differences. The generated files are
-    validated like any others.
-    """
+    """Convert Batch pools to compute clusters, and report the differences."""
     pools = _pools(session, paths)
     if not pools:
         return Exit.ERROR

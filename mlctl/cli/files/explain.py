@@ -1,4 +1,4 @@
-"""`mlctl explain`: the meaning of a rule, a kind, a field or an error of Azure."""
+"""`mlctl explain` a rule, a kind, a field or an error of Azure; `mlctl schema` for editors."""
 
 from __future__ import annotations
 

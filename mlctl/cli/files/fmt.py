@@ -61,12 +61,7 @@ def fmt(
     check: bool = flag(default=False),
     diff: bool = flag(default=False),
 ) -> Exit:
-    """Format files: order of keys, indentation, whitespace and line endings.
-
-    The meaning of files, quotes and comments stay the same. Keys are in the order of the schemas,
-    which is the order that az uses. Files of other tools are left alone; files that cannot be
-    formatted safely are skipped with a note. Prints the names of changed files.
-    """
+    """Format files: order of keys, indentation, whitespace and line endings."""
     report = Report()
     paths_ = paths or ["."]
     places = files.places(paths_)

@@ -25,10 +25,7 @@ def graph(
     paths: Paths,
     output: Picture = flag("-o", default="text"),
 ) -> Exit:
-    """Draw the resources in files and the references between them, and the steps of pipelines.
-
-    In a pipeline, an arrow stands for data: from the step that writes it to the step that reads it.
-    """
+    """Draw the resources in files and the references between them, and the steps of pipelines."""
     from mlctl.render.graph import drawing
 
     report = new_report(session)

@@ -89,10 +89,7 @@ def init(
     to: Path = flag(default=Path(), metavar="DIR"),
     project: str | None = flag(metavar="NAME"),
 ) -> Exit:
-    """Create a project from a template: resource files, and mlctl.yml with dev and prod.
-
-    Existing files are never overwritten.
-    """
+    """Create a project from a template: resource files, and mlctl.yml with dev and prod."""
     chosen = _template(template)
     name = _project(project, to)
     texts = {to / path: content for path, content in _contents(chosen, name).items()}

@@ -55,12 +55,7 @@ def retirements(
     fail_within: str | None = flag(metavar="DURATION"),
     output: RetirementsFormat = flag("-o", default="human"),
 ) -> Exit:
-    """List what is retired or retires soon, with the date, the source and the replacement.
-
-    Covers VM sizes, tiers, API versions, SDK and CLI generations, images, Python versions and
-    features, in files of any kind: YAML, conda, Python, notebooks, scripts, Bicep. Comments and
-    lines with `# mlctl:ignore=retirement` are ignored.
-    """
+    """List what is retired or retires soon, with the date, the source and the replacement."""
     if live and paths:
         raise InvalidValue("the workspace and files exclude each other", flag="--live")
     until = _day(session, within, "--within")

@@ -20,7 +20,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import as_json
 from mlctl.pointer import Data
-from mlctl.project.place import nearest
+from mlctl.project.file import nearest_file
 from mlctl.render.terminal.terminal import clean
 from mlctl.source.files import CASES
 
@@ -36,10 +36,7 @@ def run_cases(
     output: TestFormat = flag("-o", default="human"),
     watch: bool = flag(default=False),
 ) -> Exit:
-    """Run a project's tests: files, the live state before, and the expected result.
-
-    Each test case has its own simulated workspace; nothing else is read or written.
-    """
+    """Run a project's tests: files, the live state before, and the expected result."""
     folders = paths or ["."]
     code = _run(session, folders, output)
     if not watch:
@@ -146,9 +143,9 @@ class Case:
 
     @property
     def project(self) -> Path:
-        """Return the nearest folder above the file with a `mlctl.yml`; else the file's own."""
+        """Return the nearest_file folder above the file with a `mlctl.yml`; else the file's own."""
         folder = self.file.parent
-        project_file = nearest(str(folder))
+        project_file = nearest_file(str(folder))
         return Path(project_file).parent if project_file else folder
 
     def paths(self, key: str) -> list[str]:

@@ -27,10 +27,7 @@ def validate(
     select: Select = None,
     strict: Strict = False,
 ) -> Exit:
-    """Check files against the schemas and rules, offline.
-
-    Exits with 0 when every file is valid, with 1 otherwise.
-    """
+    """Check files against the schemas and rules, offline."""
     report = new_report(session, ignore, select, strict=strict)
     loaded = session.loader(report).load(paths)
     for note in loaded.notes:

@@ -15,8 +15,7 @@ from mlctl.dataclasses import asdict, replace
 from mlctl.files import expanded
 from mlctl.finishing import begin
 from mlctl.finishing.begin import Option
-from mlctl.finishing.order import Order
-from mlctl.finishing.split import Split, split_by_folders
+from mlctl.finishing.order import Order, Split, split_by_folders
 from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds import Address
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT

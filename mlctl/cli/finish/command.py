@@ -49,23 +49,7 @@ def finish(
     report_args: ReportArgs,
     yes: Annotated[bool, flag("--yes", "-y")] = False,
 ) -> Exit:
-    """Run a job until it is done, even if its nodes are preempted.
-
-    Shows a forecast, asks for approval and then manages the job: it splits the files into shards,
-    submits them one after the other, resubmits lost runs, and switches to dedicated nodes when the
-    policy says so. Each step is recorded in a journal in the workspace before it is taken: after a
-    crash, `mlctl finish resume NAME` continues on any machine. Exits with 11 if the job finishes
-    late, 12 if it exceeds the budget, and 13 if it cannot be done.
-
-    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the previous run's
-    checkpoint. Without a checkpoint, and for pipelines, sweeps and deployments of pipeline
-    components, a lost run is repeated as a whole; --steps and --seconds-per-step then apply to each
-    step or trial.
-
-    Files given as arguments are applied first, as by `mlctl apply`, after showing the plan and
-    asking for approval. The job then runs on the batch deployment in those files, unless -n selects
-    another.
-    """
+    """Run a job until it is done, even if its nodes are preempted."""
     if paths:
         if order_args.file is not None:
             raise UsageError("PATH and -f FILE name different jobs: give one of them.")
@@ -110,10 +94,7 @@ def _apply_files(session: Session, paths: list[str], output: FinishFormat, *, ye
 
 
 def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
-    """Resume a job whose controller has stopped, from any machine.
-
-    Exits with 10 if another controller is running.
-    """
+    """Resume a job whose controller has stopped, from any machine."""
     with run.hold_lease(session, name) as backend:
         return run.carry_out(session, backend, name, report_args)
 

@@ -1,4 +1,4 @@
-"""The flags of `mlctl finish`: the job, its deadline, its budget, its output."""
+"""The flags of `mlctl finish`, and the offer that is shown before it begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show a job while it is carried out, with a forecast of the rest."""
+"""Show a job by its records while it is carried out, with a forecast of the rest."""
 
 from __future__ import annotations
 

@@ -86,13 +86,7 @@ def simulate(
     details: DetailArgs,
     output: Output = "human",
 ) -> Exit:
-    """Forecast a batch job: how long it takes, what it costs, and how likely it is to be cancelled.
-
-    Simulates the job that the files describe on low-priority nodes without preemption (calm), under
-    a recorded pattern and under stress, and on dedicated nodes. Resources that no file declares are
-    read from the workspace; nothing is written. Exits with 5 if --deadline or --max-cost is not
-    met.
-    """
+    """Forecast a batch job: how long it takes, what it costs, how likely it is to be cancelled."""
     from mlctl.render.forecast import batch as render
 
     with refusals():
@@ -249,13 +243,13 @@ def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, fi
     Reports where in a trace the history begins: `--offset` repeats that in a simulated cloud.
     """
     from mlctl import files
-    from mlctl.forecast.batch import timeline
+    from mlctl.forecast.batch import report
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.control_plane.jobs.job_events import line_since
 
     row = next((item for item in rows if item.name == main), rows[-1])
     seed = row.study.seed_of(run)
-    log = timeline.events(row.study.scenario, seed)
+    log = report.events(row.study.scenario, seed)
     for item in weather.placed(row.study.scenario.processes, seed):
         if isinstance(item, weather.Replay):
             session.note(f"history {run} begins the trace at --offset {item.offset}")
@@ -290,11 +284,7 @@ def training(
     ignore: Ignore = None,
     output: Output = "human",
 ) -> Exit:
-    """Forecast a training job: its duration, its cost, and the best interval between checkpoints.
-
-    Works for command jobs on a cluster or serverless. The best interval is shown next to those of
-    Young and Daly; it is exact if the losses of one node are a Poisson process.
-    """
+    """Forecast a training job: its duration, cost, and the best interval between checkpoints."""
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.forecast.training import report as training_report
     from mlctl.forecast.training.reading import read

@@ -162,11 +162,7 @@ def usage(
     output: Output = "table",
     query: Query = None,
 ) -> None:
-    """List node-hours and cost by tier for every cluster, pool and job.
-
-    The usage of a job is part of its cluster's. Prices are those of size, region and tier when the
-    cluster was created; unknown prices are shown as "unknown", never as 0.
-    """
+    """List node-hours and cost by tier for every cluster, pool and job."""
     from mlctl.simulator.control_plane import billing
 
     with opened(session) as cloud:

@@ -55,10 +55,7 @@ def suppose(
     session: Session,
     addresses: list[str] = argument(metavar="ADDRESS..."),
 ) -> None:
-    """Create stand-ins for resources of a real workspace, so that files can be planned.
-
-    Existing resources are not changed; the version is 1 unless given.
-    """
+    """Create stand-ins for resources of a real workspace, so that files can be planned."""
     parsed = [_address(text) for text in addresses]
     with opened(session) as local:
         existing = local.read(parsed)
@@ -99,11 +96,7 @@ def on(
     session: Session,
     python: str | None = flag(metavar="EXE"),
 ) -> None:
-    """Run the code of jobs and of invoked deployments, as `--run-code` does for one command.
-
-    The code runs on this machine with your permissions. The setting applies to this state file;
-    files in a repository cannot turn it on.
-    """
+    """Run the code of jobs and of invoked deployments, as `--run-code` does for one command."""
     interpreter = python_of(session, CodeArgs(run_code=True, python=python))
     _write(session, interpreter if python is not None else "")
 

@@ -60,15 +60,7 @@ def add(
     trouble: Annotated[FaultName, argument()],
     flags: FaultArgs,
 ) -> None:
-    """Make future calls fail, in the cloud or on the network to its emulator.
-
-    For calls selected by --operation and --target: fail and throttle refuse the call, delay slows
-    it down, drop loses the response after the work was done, fail-operation accepts the call and
-    fails later, ignore does not apply a change to a create-only field. For requests to the emulator
-    selected by --method and --path: refuse responds with --status, hang-up closes the connection,
-    slow delays the response by --seconds, truncate cuts it after --bytes, style reports a write in
-    another --style.
-    """
+    """Make future calls fail, in the cloud or on the network to its emulator."""
     fault = flags.fault(trouble)
     with opened(session) as local:
         session.out(str(control.add_fault(local.handle, fault)))

@@ -62,10 +62,7 @@ class PreemptionArgs:
 
 
 def preemption_set(session: Session, args: PreemptionArgs) -> None:
-    """Set how low-priority nodes are preempted, replacing earlier settings; flags can be combined.
-
-    Times in scripts and traces count from now. Dedicated nodes are never preempted.
-    """
+    """Set how low-priority nodes are preempted, replacing earlier settings; flags combine."""
     from mlctl.simulator.control_plane import disruptions
 
     if args.none == args.any_process:
@@ -185,12 +182,7 @@ def preemption_fit(
     cores_per_node: int | None = flag(min=1, metavar="N"),
     out: Path | None = flag("-o", metavar="FILE"),
 ) -> None:
-    """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood.
-
-    Reports the rate at which single nodes are lost, how often capacity drops and what share of the
-    nodes each drop takes, and how often and how long no nodes are available, with 95 % intervals;
-    also whether losses cluster, and whether the two halves of the period agree.
-    """
+    """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood."""
     from mlctl.forecast.weather import fit
 
     try:
@@ -279,10 +271,7 @@ class CapacityArgs:
 
 
 def capacity_set(session: Session, args: CapacityArgs) -> None:
-    """Set how many nodes each region has, for all its clusters together.
-
-    A cluster that gets no node waits for one. Dedicated nodes are never preempted.
-    """
+    """Set how many nodes each region has, for all its clusters together."""
     from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
 

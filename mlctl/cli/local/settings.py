@@ -20,10 +20,7 @@ def delays_set(
     delays: DelayArgs,
     cv: float | None = flag(metavar="X"),
 ) -> None:
-    """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m.
-
-    Times that are not given stay the same.
-    """
+    """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m."""
     from mlctl.simulator.control_plane import disruptions
 
     texts: dict[str, str | None] = asdict(delays)
@@ -67,11 +64,7 @@ def settings_set(
 
 
 def settings_list(session: Session, output: Output = "table", query: Query = None) -> None:
-    """List the settings of the simulated cloud, and the source of each value.
-
-    S is stated by Microsoft's or hi-ml's pages on the subject, D by other Azure documentation, R
-    was recorded on Azure, and A is an assumption.
-    """
+    """List the settings of the simulated cloud, and the source of each value."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
@@ -93,10 +86,7 @@ def tenancy_set(
     arrivals: float = flag(default=0.0, min=0, metavar="PER_HOUR"),
     mean: str = flag(default="1h", metavar="DURATION"),
 ) -> None:
-    """Set the behaviour of the shared queue for classic jobs without a pool.
-
-    Microsoft never published figures for this queue: all values are assumptions.
-    """
+    """Set the behaviour of the shared queue for classic jobs without a pool."""
     from mlctl.simulator.control_plane.jobs import creation
     from mlctl.simulator.engine.model import SharedQueueSettings
 
@@ -111,11 +101,7 @@ def workload_set(
     training: TrainingFlags,
     name: str = flag("-n", default=DEFAULT_NAME, metavar="NAME"),
 ) -> None:
-    """Set the amount and duration of work for future jobs.
-
-    Values that are not given stay the same, except that a flag about the duration of a mini-batch
-    replaces all other such flags. A mini-batch keeps its duration when it is rerun.
-    """
+    """Set the amount and duration of work for future jobs."""
     from mlctl.simulator.control_plane import disruptions
 
     workload = workload_flags.workload_of(batch, training)

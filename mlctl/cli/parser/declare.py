@@ -1,7 +1,7 @@
 """Declare commands: functions with `name: type = flag("-n")`, in groups.
 
 A flag of several commands is a type: `Annotated[type, flag("--name")]`. What flags and positionals
-mean is in `flags.toml`, unless the declaration has the text.
+mean is in `help.toml`, unless the declaration has the text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Help in the shape of az's: a command, its flags by group, examples.
 
-The texts of flags are in `flags.toml`, the examples in `examples.toml`; `docs/cli.md` prints both.
+The texts of flags are in `help.toml`, the examples in `examples.toml`; `docs/cli.md` prints both.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
 def meaning(of: Option | Positional, path: Sequence[str]) -> str:
     """Return what a flag or positional of the command at a path does: `("compute", "create")`.
 
-    The declaration says it, or the section of `flags.toml` for the command, a group above it, or
+    The declaration says it, or the section of `help.toml` for the command, a group above it, or
     all commands.
     """
     if of.help:
         return of.help
     name = of.long if isinstance(of, Option) else of.name
-    table = _table("flags.toml")
+    table = _table("help.toml")
     sections = [table.get(" ".join(path[:length]), {}) for length in range(len(path), 0, -1)]
     return str(next(section[name] for section in (*sections, table) if name in section))
 
@@ -79,6 +79,8 @@ def describe(option: Option, path: Sequence[str]) -> str:
 
 def _title(node: CommandNode, width: int) -> str:
     first, *paragraphs = node.text.split("\n\n")
+    more = _table("help.toml").get(" ".join(node.path), {}).get("more", "")
+    paragraphs += more.split("\n\n") if more else []
     name = " ".join(("mlctl", *node.path))
     usage = "".join(
         f" {positional.name}" if positional.required else f" [{positional.name}]"

@@ -231,12 +231,7 @@ def rehearse(
     training: TrainingArgs,
     output: Form = "human",
 ) -> Exit:
-    """Test a scoring or training script against node losses, on this machine.
-
-    The first run has no kills; each of the others has one. Exits with 1 if inputs are lost or
-    duplicated, if training starts over, or if anything else breaks; each finding shows how to
-    repeat its kill. The script runs with your permissions, so rehearse only code that you trust.
-    """
+    """Test a scoring or training script against node losses, on this machine."""
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.training.model import Training
 

@@ -34,8 +34,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     """Yield folder, interpreter and environment; at the end no process and no folder is left."""
-    from mlctl.rehearsal.descendants import swept
-    from mlctl.rehearsal.process import Interpreter, TooLate, find_python, without_network
+    from mlctl.rehearsal.process import Interpreter, TooLate, find_python, swept, without_network
     from mlctl.rehearsal.stage import Stage
 
     try:

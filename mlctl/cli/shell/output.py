@@ -47,14 +47,14 @@ def print_data(
     `columns` are those of a table, unless a query made something else of the data. `secret`: what
     looks like a secret is what was asked for.
     """
-    from mlctl.render.cloud import resources, tables
+    from mlctl.render.cloud import resources
 
     chosen = output or configured_format(session)
     data = data if secret else masked(data)  # before the query, which may remove the names
     if query is not None:
         data = compile_query(query).search(data)
     elif columns is not None and chosen == "table":
-        data = tables.rows(data, columns)
+        data = resources.rows(data, columns)
     text = resources.output(data, chosen, color=session.color(sys.stdout))
     if chosen == "table":
         session.out(text)

@@ -54,10 +54,7 @@ def doctor(
     output: DoctorFormat = flag("-o", default="human"),
     report: Path | None = flag(metavar="FILE"),
 ) -> Exit:
-    """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems.
-
-    Changes nothing. Exits with 1 if there is an error, and with 0 otherwise, even with warnings.
-    """
+    """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems."""
     checks = []
     for check in _checks(session, report):
         checks.append(check)
@@ -164,11 +161,7 @@ def configure(
     output: Output = "json",
     query: Query = None,
 ) -> None:
-    """Set or list defaults: subscription, resource group, workspace and location.
-
-    They are stored in ~/.config/mlctl/config. Flags, environment variables and mlctl.yml take
-    precedence over them; they take precedence over `az configure`.
-    """
+    """Set or list defaults: subscription, resource group, workspace and location."""
     if not defaults and list_defaults is None:
         raise UsageError("give --defaults NAME=VALUE ..., or --list-defaults.")
     if defaults:

@@ -84,11 +84,11 @@ def test_the_text_of_the_editor_counts_and_not_that_of_the_disk(tmp_path: Path) 
 @pytest.mark.parametrize("line", [0, 1, 5])
 def test_any_text_can_be_asked_about(text: str, line: int) -> None:
     assert server.completions(text, line, 0, {}) is not None
-    assert server.hover(text, line) is None
+    assert server.hover_text(text, line) is None
 
 
 def test_a_field_explains_itself() -> None:
-    page = server.hover(HEAD + "type: amlcompute\ntags:\n  a: b\ntier: dedicated\n", 4)
+    page = server.hover_text(HEAD + "type: amlcompute\ntags:\n  a: b\ntier: dedicated\n", 4)
     assert page is not None
     assert page.startswith("compute.tier")
 

@@ -61,12 +61,13 @@ def test_every_text_of_a_flag_is_that_of_a_command() -> None:
         (" ".join(node.path[:length]), name)
         for node in _nodes(ROOT)
         for name in (
+            "more",
             *(option.long for option in node.options if not option.help),
             *(positional.name for positional in node.positionals),
         )
         for length in range(len(node.path) + 1)
     }
-    table = tomllib.loads(Path("mlctl/cli/parser/flags.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(Path("mlctl/cli/parser/help.toml").read_text(encoding="utf-8"))
     texts = {
         (section, name)
         for section, entry in table.items()
