@@ -20,7 +20,7 @@ from mlctl.simulator.control_plane.resources.operations import (
     OperationKind,
 )
 from mlctl.simulator.control_plane.state import quota_usage, rows
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import PutRequest, StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
@@ -65,7 +65,10 @@ def accepted_body(
         workspace_id = rows.workspace_state(write.db, scope, "").id if scope else state.id
         return rows.find(write.db, workspace_id, target)
 
-    context = RequestContext(
+    request = PutRequest(
+        address=address,
+        body=body,
+        old=old,
         scope=state.scope,
         location=state.location,
         now=state.now,
@@ -74,7 +77,7 @@ def accepted_body(
         find=find,
         api_version=write.api_version,
     )
-    return behaviour_of(kind_of(address)).accept(context, address, body, old)
+    return behaviour_of(kind_of(address)).accept(request)
 
 
 def store(
