@@ -11,13 +11,7 @@ from mlctl.forecast.weather import models as weather
 from mlctl.kinds import Address
 from mlctl.schema.text import counted
 from mlctl.service_errors import BAD_REQUEST, NotFound, Permanent
-from mlctl.simulator.control_plane import (
-    control,
-    disruptions,
-    faults,
-    http_faults,
-    replay,
-)
+from mlctl.simulator.control_plane import control, disruptions, faults, replay
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.processes import Constant
 from mlctl.studio.watch import SPEEDS, Watch
@@ -25,9 +19,9 @@ from mlctl.studio.watch import SPEEDS, Watch
 Fields = Mapping[str, str]
 _ENUMS = {
     "trouble": faults.FaultKind,
-    "http_trouble": http_faults.HttpFaultKind,
-    "retry_after": http_faults.RetryAfter,
-    "style": http_faults.OperationStyle,
+    "http_trouble": faults.HttpFaultKind,
+    "retry_after": faults.RetryAfter,
+    "style": faults.OperationStyle,
 }
 # The fields and choices of the fault forms.
 CHOICES: Mapping[str, tuple[str, ...]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.backends.ports.folders import SupportsFolders
+from mlctl.backends.ports.jobs import SupportsFolders
 from mlctl.cli.finish.offer import Offer, Request, build_inputs
 from mlctl.cli.finish.options import OrderArgs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, weather_of

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.health import (
+from mlctl.backends.ports.monitor import (
     HealthCheck,
     HealthStatus,
     SupportsHealthChecks,

@@ -16,7 +16,7 @@ from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import bindings, pipeline_nodes, records, sweeps, workloads
+from mlctl.simulator.control_plane.jobs import pipeline_nodes, records, sweeps, workloads
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
@@ -39,7 +39,7 @@ def submit(
     component = pipeline_nodes.spec_of(transaction.db, state, properties.get("componentId"))
     settings = arm_body.section(properties, "settings")
     compute = properties.get("computeId") or settings.get("default_compute")
-    inputs = bindings.input_texts(
+    inputs = pipeline_nodes.input_texts(
         arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
@@ -135,11 +135,11 @@ class _Plan:
         path = f"{outer.path}/{step}"
         name = self._name(path)
         node = pipeline_nodes.read(self.transaction.db, self.state, step, steps[step], outer.inputs)
-        needed = bindings.needed_steps(step, steps[step], steps)
+        needed = pipeline_nodes.needed_steps(step, steps[step], steps)
         needed_names = tuple(
             self._engine_name(self._name(f"{outer.path}/{needed_step}")) for needed_step in needed
         )
-        inputs = bindings.with_outputs(node.input_texts, keys)
+        inputs = pipeline_nodes.with_outputs(node.input_texts, keys)
         keys[step] = key(node, inputs)
         row = self._row(name, node, outer)
         if node.is_pipeline:

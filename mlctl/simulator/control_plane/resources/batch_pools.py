@@ -17,7 +17,7 @@ from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import arm_body, quota
-from mlctl.simulator.control_plane.state import clock, quota_usage
+from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import PutRequest, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -74,7 +74,7 @@ def refuse_too_many_vms(
     vms = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
     subscription = state.scope.subscription
-    cap = quota_usage.limits(db, subscription, quota.EVERYWHERE).get(quota.VMS_PER_POOL)
+    cap = rows.quota_limits(db, subscription, quota.EVERYWHERE).get(quota.VMS_PER_POOL)
     limit = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if vms > limit and vms > has:
         text = f"`{address}` asks for {vms} VMs; the Batch Pool account allows {limit} in a pool."
