@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from sqlite3 import Connection
 
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, training_jobs, workloads
+from mlctl.simulator.control_plane.jobs.records import WorkspaceTransaction
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
 from mlctl.workload import Workload
 
@@ -170,14 +168,13 @@ class PipelineNode:
 class NodeContext:
     """Where a step runs: the engine's name of its job, and the compute of its pipeline."""
 
-    transaction: replay.EngineTransaction
-    state: WorkspaceState
+    transaction: WorkspaceTransaction
     name: str
     compute: str
 
 
 def read(
-    db: Connection, state: WorkspaceState, step: str, data: Data, inputs: Mapping[str, str]
+    transaction: WorkspaceTransaction, step: str, data: Data, inputs: Mapping[str, str]
 ) -> PipelineNode:
     """Read a step of a pipeline whose inputs are `inputs`.
 
@@ -194,21 +191,22 @@ def read(
         )
         raise bad(text, "UnsupportedStep")
     declared = bound.get("componentId") or bound.get("component")
-    component = declared if isinstance(declared, Mapping) else spec_of(db, state, declared)
+    component = declared if isinstance(declared, Mapping) else spec_of(transaction, declared)
     texts = input_texts(arm_body.section(bound, "inputs"), arm_body.section(component, "inputs"))
     return PipelineNode(step, bound, component, texts)
 
 
-def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[str, Data]:
+def spec_of(transaction: WorkspaceTransaction, component: Data) -> Mapping[str, Data]:
     """Return the spec of a component; empty for one of a registry.
 
     Raises:
         ServiceError: the workspace has none of that name (404).
     """
+    state = transaction.state
     address = batch_jobs.address_in(state, str(component or ""), "component")
     if address is None:
         return {}
-    resource = rows.find(db, state.id, address)
+    resource = rows.find(transaction.db, state.id, address)
     if resource is None:
         text = f"Not found component {address.name} (version: {address.version})."
         raise NotFound("NotFound", f"key: {address.id(state.scope)}, Message: {text}")
@@ -250,11 +248,9 @@ def leaf(
     """
     properties = training_properties(run, node)
     if ran or node.kind != "parallel":
-        spec = training_jobs.training_spec(
-            run.transaction, run.state, run.name, properties, workload
-        )
+        spec = training_jobs.training_spec(run.transaction, run.name, properties, workload)
         return spec, None
-    cluster, own_cluster = training_jobs.nodes_of(run.transaction, run.state, run.name, properties)
+    cluster, own_cluster = training_jobs.nodes_of(run.transaction, run.name, properties)
     retry = node.section("retry_settings")
     batch = BatchSpec(
         run.name,
