@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.health import (
+from mlctl.backends.ports.monitor import (
     HealthCheck,
     HealthStatus,
     SupportsHealthChecks,
