@@ -151,7 +151,10 @@ def download(
         outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
         chosen = [(path, text) for path, text in outputs if _is_selected(path, output_name, every)]
     if output_name is not None and not chosen:
-        raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
+        missing = f"job {name} has no output `{output_name}`"
+        if not session.as_az:
+            raise NotFound("OutputNotFound", missing, status=404)
+        session.say(f"WARNING: {missing}")  # az says nothing and goes on
     for path, text in chosen:
         write(folder / path, [text])
         session.note(f"{download_path / path}")
@@ -302,9 +305,9 @@ def _is_selected(path: PurePosixPath, output_name: str | None, every: bool) -> b
     first, second, *_ = path.parts
     if every:
         return True
-    return (
-        (first, second) == ("named-outputs", output_name) if output_name else first == "artifacts"
-    )
+    if output_name in (None, "default"):  # the name that azure-ai-ml has for it
+        return first == "artifacts"
+    return (first, second) == ("named-outputs", output_name)
 
 
 def _last(events: Iterator[JobProgress]) -> JobProgress:

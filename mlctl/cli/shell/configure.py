@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import configparser
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlctl import files
@@ -46,7 +46,7 @@ def configure(
     if defaults:
         _write(
             own_file(session.environment),
-            dict(map(_pair, flag_values(defaults))),
+            dict(_pairs(session, flag_values(defaults))),
         )
     if list_defaults is not None:
         fresh = Configuration.read(project_file_of(()), session.environment)
@@ -54,13 +54,17 @@ def configure(
     return Exit.OK
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or name not in _KNOWN:
-        raise UsageError(
-            f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
-        )
-    return name, value
+def _pairs(session: Session, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and values; scripts for az may set others, which are of no use here."""
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and name in _KNOWN:
+            yield name, value
+            continue
+        why = f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+        if not equals or not session.as_az:
+            raise UsageError(why)
+        session.say(f"WARNING: {why}")
 
 
 def _write(path: Path, values: Mapping[str, str]) -> None:
