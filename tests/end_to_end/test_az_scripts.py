@@ -201,14 +201,13 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_loop_that_waits_for_a_job_ends(tmp_path: Path) -> None:
     script = """
-    export MLCTL_LOCAL_POLLING=1800
     eval "$(mlctl az-shim)"
     az ml compute create -n cpu-cluster --type amlcompute --max-instances 1 -o none
     job=$(az ml job create -f job.yml --web --query name -o tsv)
     looks=0
     while [ "$(az ml job show -n $job -e --query status -o tsv)" != Completed ]; do
       looks=$((looks + 1))
-      [ $looks -lt 20 ]
+      [ $looks -lt 12 ]
     done
     echo "states $([ $looks -gt 1 ] && echo waited)"
     """

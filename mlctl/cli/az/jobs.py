@@ -253,14 +253,16 @@ def _own_page(session: Session, name: str) -> str | None:
 def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     """Advance a simulated clock by `MLCTL_LOCAL_POLLING` seconds, until a job has ended.
 
-    Scripts that ask again and again until a job has ended wait in vain for a clock that stands.
+    Scripts that ask again and again until a job has ended wait in vain for a clock that stands. A
+    job that is older than that gets twice as old: they sleep between, and a job may take days.
     """
     seconds = session.environment.get(POLLING)
     if not seconds or not jobs.simulated:
         return
     if not seconds.isdecimal() or len(seconds) > _MOST_DIGITS:
         raise InvalidValue(f"it is not a number of seconds: `{seconds}`", flag=POLLING)
-    deque(jobs.follow(name, float(seconds), detail=False), maxlen=0)
+    age = next(jobs.follow(name, 0, detail=False)).at
+    deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:

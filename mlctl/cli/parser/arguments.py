@@ -234,7 +234,7 @@ class _Reader:
         """Return the field that an unknown flag probably means, if the command has --set."""
         from mlctl.kinds import KINDS  # for this error alone
 
-        kind = KINDS.get(self._command.path[0])
+        kind = KINDS.get(" ".join(self._command.path[:1]))
         if kind is None or not any("--set" in option.names for option in self._options):
             return None
         key = name[2:].replace("-", "_")
