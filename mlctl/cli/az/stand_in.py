@@ -98,10 +98,10 @@ def _lacking(args: Sequence[str]) -> str:
     group = name.partition(" ")[0]
     why = compatibility().absent.get(name) or compatibility().absent.get(group)
     if why is None:
-        verbs = VERBS if group not in VERBS else build(group).children[group].children
+        verbs = build(group).children[group].children if group in VERBS else {}
         near = nearest(name.removeprefix(f"{group} "), verbs)
-        prefix = f"{group} " if group in VERBS else ""
-        why = "mlctl has no such command" + (f"; it has `{prefix}{near}`" if near else "")
+        command = (near and f"{group} {near}") or nearest(group, VERBS)
+        why = "mlctl has no such command" + (f"; it has `{command}`" if command else "")
     return (
         f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
         " would work on Azure; `mlctl az-shim --pass-through` allows it."
