@@ -248,9 +248,10 @@ class AzureBackend:
         return self.arm.get(workspace_path(replace(self.scope, workspace=name)))
 
     @answers_decoded()
-    def workspaces(self) -> builtins.list[dict[str, Data]]:
-        names = ("subscriptions", self.scope.subscription, "providers", PROVIDER, "workspaces")
-        return list(self.arm.pages(path_of(*names)))
+    def workspaces(self, group: str | None = None) -> builtins.list[dict[str, Data]]:
+        of_group = ("resourceGroups", group) if group else ()
+        names = ("subscriptions", self.scope.subscription, *of_group, "providers", PROVIDER)
+        return list(self.arm.pages(path_of(*names, "workspaces")))
 
     def report(self) -> Iterator[dict[str, Data]]:
         with answers_decoded():

@@ -202,7 +202,7 @@ class AzureJobs:
         into = folder / "named-outputs" / _SCORES if scores else folder
         with self._client(name) as client, redirect_stdout(io.StringIO()):
             client.jobs.download(name, download_path=into, output_name=output, all=every)
-        if output is not None and not (folder / "named-outputs" / output).exists():
+        if output not in (None, "default") and not (folder / "named-outputs" / output).exists():
             raise _no_output(name, output)
 
     def _client(self, name: str) -> AbstractContextManager[Any]:
