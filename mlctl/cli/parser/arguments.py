@@ -28,6 +28,7 @@ from mlctl.schema.text import nearest
 
 BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_OF_TERRAFORM = {"--auto-approve": "--yes"}
 
 
 class UsageError(Exception):
@@ -227,7 +228,7 @@ class _Reader:
         if field is not None:
             return f"unrecognized arguments: {name}\nWrite it as a field: --set {field}=VALUE"
         names = (full for option in self._options for full in option.names if full[1] == name[1:2])
-        near = nearest(name, names)
+        near = nearest(_OF_TERRAFORM.get(name, name), names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
 
     def _field(self, name: str) -> str | None:
