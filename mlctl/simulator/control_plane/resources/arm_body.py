@@ -173,14 +173,14 @@ def normalize_location(context: RequestContext, top: dict[str, Data], default: s
 
 
 _SPELLINGS = (
-    (re.compile("/resourcegroups/", re.IGNORECASE), "/resourceGroups/"),
-    (re.compile("/subscriptions/", re.IGNORECASE), "/subscriptions/"),
+    ("/resourcegroups/", "/resourceGroups/"),
+    ("/subscriptions/", "/subscriptions/"),
     (
-        re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
+        r"/providers/microsoft\.network/virtualnetworks/",
         "/providers/Microsoft.Network/virtualNetworks/",
     ),
     (
-        re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
+        r"/providers/microsoft\.managedidentity/userassignedidentities/",
         "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/",
     ),
 )
@@ -189,7 +189,7 @@ _SPELLINGS = (
 def arm_id(text: str) -> str:
     """Return an ARM id with its fixed parts in the usual letter case."""
     for pattern, spelling in _SPELLINGS:
-        text = pattern.sub(spelling, text)
+        text = re.sub(pattern, spelling, text, flags=re.IGNORECASE)
     return text
 
 

@@ -10,7 +10,7 @@ from mlctl.simulator.control_plane.state.context import RequestContext, StoredRe
 from mlctl.simulator.control_plane.state.errors import bad, busy
 
 # "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
-_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
+_NAME = r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*"
 
 
 def check_name(address: Address, old: StoredResource | None) -> None:
@@ -19,7 +19,7 @@ def check_name(address: Address, old: StoredResource | None) -> None:
     Raises:
         ServiceError: it breaks the rules.
     """
-    if old is None and not _NAME.fullmatch(address.name):
+    if old is None and not re.fullmatch(_NAME, address.name):
         role = "deployment" if address.parent else "endpoint"
         raise bad(
             f"The {role} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
