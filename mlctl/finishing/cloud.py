@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
-from mlctl.backends.ports.folders import Folders, SupportsFolders
-from mlctl.backends.ports.jobs import Job, Jobs
+from mlctl.backends.ports.jobs import Folders, Job, Jobs, SupportsFolders
 from mlctl.dataclasses import replace
 from mlctl.finishing.controller import RunState
 from mlctl.finishing.order import Order

@@ -25,7 +25,6 @@ from mlctl.simulator.control_plane import (
     control,
     disruptions,
     faults,
-    http_faults,
     replay,
 )
 from mlctl.simulator.engine import ended_jobs, engine, views
@@ -38,9 +37,9 @@ from mlctl.studio.watch import SPEEDS, Watch
 Fields = Mapping[str, str]
 _ENUMS = {
     "trouble": faults.FaultKind,
-    "http_trouble": http_faults.HttpFaultKind,
-    "retry_after": http_faults.RetryAfter,
-    "style": http_faults.OperationStyle,
+    "http_trouble": faults.HttpFaultKind,
+    "retry_after": faults.RetryAfter,
+    "style": faults.OperationStyle,
 }
 # The fields and choices of the fault forms.
 CHOICES: Mapping[str, tuple[str, ...]] = {

@@ -34,9 +34,8 @@ from mlctl.backends.azure.registries import AzureRegistry, RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
-from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
-from mlctl.backends.ports.monitor import Activity, Series
+from mlctl.backends.ports.monitor import Activity, HealthCheck, Series
 from mlctl.catalog import Size
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
@@ -249,9 +248,10 @@ class AzureBackend:
         return self.arm.get(workspace_path(replace(self.scope, workspace=name)))
 
     @answers_decoded()
-    def workspaces(self) -> builtins.list[dict[str, Data]]:
-        names = ("subscriptions", self.scope.subscription, "providers", PROVIDER, "workspaces")
-        return list(self.arm.pages(path_of(*names)))
+    def workspaces(self, group: str | None = None) -> builtins.list[dict[str, Data]]:
+        of_group = ("resourceGroups", group) if group else ()
+        names = ("subscriptions", self.scope.subscription, *of_group, "providers", PROVIDER)
+        return list(self.arm.pages(path_of(*names, "workspaces")))
 
     def report(self) -> Iterator[dict[str, Data]]:
         with answers_decoded():

@@ -118,7 +118,10 @@ def download(
         outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
         chosen = [(path, text) for path, text in outputs if _is_selected(path, output_name, every)]
     if output_name is not None and not chosen:
-        raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
+        missing = f"job {name} has no output `{output_name}`"
+        if not session.as_az:
+            raise NotFound("OutputNotFound", missing, status=404)
+        session.say(f"WARNING: {missing}")  # az says nothing and goes on
     for path, text in chosen:
         write(folder / path, [text])
         session.note(f"{download_path / path}")
@@ -208,14 +211,16 @@ def _own_page(session: Session, name: str) -> str | None:
 def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     """Advance a simulated clock by `MLCTL_LOCAL_POLLING` seconds, until a job has ended.
 
-    Scripts that ask again and again until a job has ended wait in vain for a clock that stands.
+    Scripts that ask again and again until a job has ended wait in vain for a clock that stands. A
+    job that is older than that gets twice as old: they sleep between, and a job may take days.
     """
     seconds = session.environment.get(POLLING)
     if not seconds or not jobs.simulated:
         return
     if not seconds.isdecimal() or len(seconds) > _MOST_DIGITS:
         raise InvalidValue(f"it is not a number of seconds: `{seconds}`", flag=POLLING)
-    deque(jobs.follow(name, float(seconds), detail=False), maxlen=0)
+    age = next(jobs.follow(name, 0, detail=False)).at
+    deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
@@ -260,9 +265,9 @@ def _is_selected(path: PurePosixPath, output_name: str | None, every: bool) -> b
     first, second, *_ = path.parts
     if every:
         return True
-    return (
-        (first, second) == ("named-outputs", output_name) if output_name else first == "artifacts"
-    )
+    if output_name in (None, "default"):  # the name that azure-ai-ml has for it
+        return first == "artifacts"
+    return (first, second) == ("named-outputs", output_name)
 
 
 def _last(events: Iterator[JobProgress]) -> JobProgress:

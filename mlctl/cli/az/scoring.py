@@ -50,11 +50,11 @@ def invoke(
         if python is None:
             answer = backend.score(endpoint, deployment_name, request)
         else:
-            from mlctl.serving import online
+            from mlctl.serving import servers
 
             code = (json.dumps(request), python, session.environment)
             handle: Any = getattr(backend, "handle")  # noqa: B009 - the local one has it
-            answer = online.answer_once(handle, endpoint, deployment_name, *code)
+            answer = servers.answer_once(handle, endpoint, deployment_name, *code)
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     print_data(session, text, printing.output, printing.query)
 

@@ -281,10 +281,10 @@ def show(
 
 
 def list_(session: Session, output: Output = None, query: Query = None) -> None:
-    """Print the workspaces of the subscription."""
+    """Print the workspaces of the subscription, or of the resource group of -g."""
     with session.backend() as backend:
-        workspaces = [_printed(workspace) for workspace in _reader(backend).workspaces()]
-        print_data(session, workspaces, output, query, _COLUMNS)
+        bodies = _reader(backend).workspaces(session.flags.resource_group)
+        print_data(session, [_printed(body) for body in bodies], output, query, _COLUMNS)
 
 
 def _reader(backend: Backend) -> SupportsWorkspaces:

@@ -109,8 +109,7 @@ def apply(
             session.say(_refuse_unlimited_pruning(planned.plan))
             return Exit.REFUSED
         code = carry_out_plan(session, backend, planned, args, lease, paths=paths)
-        report_omissions(session, planned)
-        return Exit.ERROR if planned.left_out and code is Exit.OK else code
+        return report_omissions(session, planned, code)
 
 
 def destroy(
@@ -118,17 +117,19 @@ def destroy(
     paths: Paths,
     args: ApplyArgs,
     target: Target = None,
+    keep_going: KeepGoing = False,
     ignore: Ignore = None,
 ) -> Exit:
     """Delete the resources that the files declare: print the plan, ask for approval, delete."""
     report = new_report(session, ignore)
     lease = args.lease(session, "destroy", paths)
-    options = PlanOptions(destroying=True, targets=target or ())
+    options = PlanOptions(destroying=True, targets=target or (), keep_going=keep_going)
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return refuse(report, args.output, Exit.ERROR)
-        return carry_out_plan(session, backend, planned, args, lease, destroying=True)
+        code = carry_out_plan(session, backend, planned, args, lease, destroying=True)
+        return report_omissions(session, planned, code)
 
 
 def _refuse_unlimited_pruning(plan: Plan) -> str:

@@ -9,7 +9,13 @@ from pathlib import Path
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.monitor import Activity, SupportsActivity
-from mlctl.cli.change.planning import PlanFormat, Target, load_and_plan
+from mlctl.cli.change.planning import (
+    KeepGoing,
+    PlanFormat,
+    Target,
+    load_and_plan,
+    report_omissions,
+)
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -30,12 +36,13 @@ def drift(
     output: PlanFormat = flag("-o", default="human"),
     detailed_exitcode: bool = flag(default=False),
     target: Target = None,
+    keep_going: KeepGoing = False,
     ignore: Ignore = None,
 ) -> Exit:
     """Show how the workspace differs from the files, field by field, and who wrote last."""
     report = new_report(session, ignore)
     with session.backend() as backend:
-        options = PlanOptions(targets=target or (), comparing=True)
+        options = PlanOptions(targets=target or (), comparing=True, keep_going=keep_going)
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
@@ -52,7 +59,8 @@ def drift(
     for change in planned.plan.in_motion:
         session.note(f"{change.address} was not compared: an operation on it is running")
     differs = bool(drifts or orphans) or bool(planned.plan.in_motion)
-    return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
+    code = Exit.CHANGES if detailed_exitcode and differs else Exit.OK
+    return report_omissions(session, planned, code)
 
 
 def last_writes(backend: Backend, addresses: Collection[Address]) -> Mapping[Address, Activity]:

@@ -108,12 +108,11 @@ def plan(
     if document is not None and args.output != "json":
         of_plan.show(session, document, markdown=args.output == "markdown")
     suggest_next_steps(session, planned, backend)
-    report_omissions(session, planned)
     if planned.texts and not planned.refused:
         _write_names(session, planned, args)
     if args.out is not None:
         _save(session, planned, args.out, _inputs_of(session, planned, args, pruning, paths))
-    code = _exit_code(planned, args)
+    code = report_omissions(session, planned, _exit_code(planned, args))
     if document is not None and code in (Exit.OK, Exit.CHANGES):
         breaches = session.policies.of_forecast(document)
         if breaches:
@@ -183,8 +182,6 @@ def _exit_code(planned: Planned, args: PlanArgs) -> Exit:
     if planned.plan.refusals:
         return Exit.REFUSED
     if planned.refused:
-        return Exit.ERROR
-    if planned.left_out:
         return Exit.ERROR
     differs = not planned.plan.empty or planned.plan.in_motion
     return Exit.CHANGES if args.detailed_exitcode and differs else Exit.OK

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.shell import InvalidValue, Session, UsageError, flag
+from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
@@ -154,12 +154,14 @@ def show_plan(
         session.out(blocks.human(plan, color=color, width=session.width, verbose=verbose))
 
 
-def report_omissions(session: Session, planned: Planned) -> None:
-    """Name the files with errors that the plan leaves out."""
-    if planned.left_out:
-        names = listed(sorted(planned.left_out), "and")
-        count = counted(len(planned.left_out), "file")
-        session.say(f"ERROR: {count} with errors left out: {names}.")
+def report_omissions(session: Session, planned: Planned, code: Exit) -> Exit:
+    """Name the files with errors that the plan leaves out; with them, no exit code is 0."""
+    if not planned.left_out:
+        return code
+    names = listed(sorted(planned.left_out), "and")
+    count = counted(len(planned.left_out), "file")
+    session.say(f"ERROR: {count} with errors left out: {names}.")
+    return Exit.ERROR if code in (Exit.OK, Exit.CHANGES) else code
 
 
 def suggest_next_steps(session: Session, planned: Planned, backend: Backend) -> None:

@@ -22,7 +22,7 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:
     from mlctl.emulator.instance_file import EmulatorInstance
     from mlctl.emulator.requests.settings import EmulatorSettings
-    from mlctl.simulator.control_plane.http_faults import OperationStyle
+    from mlctl.simulator.control_plane.faults import OperationStyle
 
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
 TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
@@ -188,7 +188,7 @@ def _settings(
 
 
 def _style(session: Session) -> OperationStyle:
-    from mlctl.simulator.control_plane.http_faults import OperationStyle
+    from mlctl.simulator.control_plane.faults import OperationStyle
 
     text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
     if text not in [style.value for style in OperationStyle]:

@@ -61,6 +61,8 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
     counts = [counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     if errors:
         style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {counted(files, 'file')}."
+    elif not files:
+        style, text = Style.BOLD, "Nothing to validate: none of these files is one of Azure ML's."
     else:
         verb = "is" if files == 1 else "are"
         tail = f", with {counts[0]}" if counts else ""

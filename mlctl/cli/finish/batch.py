@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.backends.ports.folders import SupportsFolders
+from mlctl.backends.ports.jobs import SupportsFolders
 from mlctl.cli.finish.options import Offer, OrderArgs, Request, build_inputs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals

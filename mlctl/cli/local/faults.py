@@ -12,7 +12,7 @@ from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, faults
-from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
+from mlctl.simulator.control_plane.faults import HttpFault, OperationStyle, RetryAfter
 
 _KEYS = {"length": "bytes"}  # fields with another key in JSON
 

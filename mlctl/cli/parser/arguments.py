@@ -28,6 +28,7 @@ from mlctl.schema.text import nearest
 
 BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_OF_TERRAFORM = {"--auto-approve": "--yes"}
 
 
 class UsageError(Exception):
@@ -223,9 +224,26 @@ class _Reader:
         why = of_command or self._absent.get(name)
         if why is not None:
             return f"{name} is not supported: {why}"
+        field = self._field(name)
+        if field is not None:
+            return f"unrecognized arguments: {name}\nWrite it as a field: --set {field}=VALUE"
         names = (full for option in self._options for full in option.names if full[1] == name[1:2])
-        near = nearest(name, names)
+        near = nearest(_OF_TERRAFORM.get(name, name), names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
+
+    def _field(self, name: str) -> str | None:
+        """Return the field that an unknown flag probably means, if the command has --set."""
+        from mlctl.kinds import KINDS  # for this error alone
+
+        kind = KINDS.get(" ".join(self._command.path[:1]))
+        if kind is None or not any("--set" in option.names for option in self._options):
+            return None
+        key = name[2:].replace("-", "_")
+        fields = {field.at for form in kind.forms for field in form.fields}
+        at = next(
+            (at for at in ((key,), ("settings", key), ("resources", key)) if at in fields), None
+        )
+        return at and ".".join(at)
 
     def _check(self, line: CommandLine) -> None:
         """Refuse a line that lacks what its command requires, or has too many values."""

@@ -7,7 +7,7 @@ import io
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.health import (
+from mlctl.backends.ports.monitor import (
     HealthCheck,
     HealthStatus,
     SupportsHealthChecks,
@@ -167,20 +167,24 @@ def configure(
     if defaults:
         _write(
             own_file(session.environment),
-            dict(map(_pair, flag_values(defaults))),
+            dict(_pairs(session, flag_values(defaults))),
         )
     if list_defaults is not None:
         fresh = Configuration.read(project_file_of(()), session.environment)
         print_data(session, list(_list_defaults(fresh)), output, query)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or name not in _KNOWN:
-        raise UsageError(
-            f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
-        )
-    return name, value
+def _pairs(session: Session, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and values; scripts for az may set others, which are of no use here."""
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and name in _KNOWN:
+            yield name, value
+            continue
+        why = f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+        if not equals or not session.as_az:
+            raise UsageError(why)
+        session.say(f"WARNING: {why}")
 
 
 def _write(path: Path, values: Mapping[str, str]) -> None:
