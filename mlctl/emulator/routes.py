@@ -29,6 +29,7 @@ from mlctl.emulator.mlflow import tracking
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds import ALL, Kind
+from mlctl.kinds.registry import arm_type
 from mlctl.service_errors import NotFound, Permanent
 
 Handler = Callable[[Call], Response]
@@ -96,13 +97,9 @@ def _kind_routes() -> Iterator[Route]:
             yield from _asset_routes(kind.name) if kind.versioned else _resource_routes(kind)
 
 
-def _collection(kind: Kind) -> str:
-    above = _collection(ALL[kind.parent]) + "/{parent}" if kind.parent else _WS
-    return f"{above}/{kind.collection}"
-
-
 def _resource_routes(kind: Kind) -> Iterator[Route]:
-    pattern, name = _collection(kind), kind.name
+    name = kind.name
+    pattern = f"{_WS}/{arm_type(name).replace('/', '/{parent}/')}"
     yield Route("GET", pattern, resources.show_all, name)
     item = pattern + "/{name}"
     yield Route("GET", item, resources.show, name)

@@ -12,6 +12,7 @@ from mlctl.emulator.requests.settings import TENANT
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.shapes.workspace import WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
+from mlctl.kinds.registry import ALL, arm_type
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import workspaces as stored_workspaces
@@ -41,30 +42,13 @@ BESIDE = (
     *("Insights/components", "OperationalInsights/workspaces"),
 )
 _OWN = ("id", "name", "type", "systemData", "location", "identity", "etag")  # of a workspace
+_HOSTED = [kind for kind in ALL.values() if kind.arm.hosted and not kind.arm.within]
 _TYPES = {
     PROVIDER: (
         "workspaces",
-        "workspaces/computes",
-        "workspaces/batchEndpoints",
-        "workspaces/batchEndpoints/deployments",
-        "workspaces/onlineEndpoints",
-        "workspaces/onlineEndpoints/deployments",
-        "workspaces/schedules",
-        "workspaces/data",
-        "workspaces/models",
-        "workspaces/models/versions",
-        "workspaces/environments",
-        "workspaces/environments/versions",
-        "workspaces/components",
-        "workspaces/components/versions",
-        "workspaces/codes",
-        "workspaces/codes/versions",
-        "workspaces/datastores",
-        "workspaces/jobs",
-        "locations/usages",
-        "locations/quotas",
-        "locations/updateQuotas",
-        "locations/vmSizes",
+        *(f"workspaces/{arm_type(kind.name)}" for kind in _HOSTED),
+        *(f"workspaces/{arm_type(kind.name)}/versions" for kind in _HOSTED if kind.versioned),
+        *(f"locations/{name}" for name in ("usages", "quotas", "updateQuotas", "vmSizes")),
     ),
     "Microsoft.Authorization": ("locks", "permissions"),
     "Microsoft.Insights": ("metrics",),
@@ -193,24 +177,24 @@ def tenants(_: Call) -> Response:
 
 def subscriptions(call: Call) -> Response:
     """GET of the subscriptions in use."""
-    ids = {
-        workspace.scope.subscription.casefold(): workspace.scope.subscription
-        for workspace in _all_workspaces(call)
-    }
-    return json_response({"value": [_subscription(pair) for _, pair in sorted(ids.items())]})
+    spellings = sorted(_spellings(call).items())
+    return json_response({"value": [_subscription(name) for _, name in spellings]})
 
 
 def subscription(call: Call) -> Response:
     """GET of one subscription."""
     subscription_id = call.names["subscription"]
-    spellings = {
-        workspace.scope.subscription.casefold(): workspace.scope.subscription
-        for workspace in _all_workspaces(call)
-    }
+    spellings = _spellings(call)
     if call.settings.strict and subscription_id.casefold() not in spellings:
         text = f"The subscription '{subscription_id}' could not be found."
         raise NotFound("SubscriptionNotFound", text)
     return json_response(_subscription(spellings.get(subscription_id.casefold(), subscription_id)))
+
+
+def _spellings(call: Call) -> dict[str, str]:
+    """Return the subscriptions in use, as first spelt, by their names in lower case."""
+    names = (workspace.scope.subscription for workspace in _all_workspaces(call))
+    return {name.casefold(): name for name in names}
 
 
 def groups(call: Call) -> Response:
