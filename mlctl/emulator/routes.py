@@ -13,7 +13,6 @@ from mlctl.emulator.arm import (
     assets,
     authorization,
     capacity,
-    connections,
     faults,
     jobs,
     monitor,
@@ -150,10 +149,10 @@ ROUTES = (
     Route("GET", _STORES, uploads.show_datastores, "datastore"),  # newest first, unlike others
     *_kind_routes(),
     Route("POST", _COMPUTE + "/listNodes", resources.nodes, "compute"),
-    Route("GET", _WS + "/connections", connections.show_all),
-    Route("GET", _WS + "/connections/{name}", connections.show),
-    Route("PUT", _WS + "/connections/{name}", connections.write),
-    Route("DELETE", _WS + "/connections/{name}", connections.delete),
+    Route("GET", _WS + "/connections", workspaces.show_connections),
+    Route("GET", _WS + "/connections/{name}", workspaces.show_connection),
+    Route("PUT", _WS + "/connections/{name}", workspaces.write_connection),
+    Route("DELETE", _WS + "/connections/{name}", workspaces.delete_connection),
     *(
         Route("POST", f"{_COMPUTE}/{action}", resources.switch_power, "compute")
         for action in ("start", "stop", "restart")

@@ -22,10 +22,9 @@ from uuid import UUID
 from mlctl import catalog
 from mlctl.backends.azure import capacity, errors, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
-from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.errors import answers_decoded
+from mlctl.backends.azure.clouds import FRONT, Cloud, data_plane, data_plane_token
+from mlctl.backends.azure.errors import decodes_answers
 from mlctl.backends.azure.job_bodies import created, job_of, newest, recent, run_of
-from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.catalog import limits
@@ -43,6 +42,7 @@ _SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two polls of a job
 
 
+@decodes_answers
 @dataclass(frozen=True, slots=True)
 class AzureJobs:
     """The jobs of one workspace; each method does what its port says."""
@@ -55,7 +55,6 @@ class AzureJobs:
     def simulated(self) -> bool:
         return False
 
-    @answers_decoded()
     def invoke(
         self,
         endpoint: str,
@@ -75,7 +74,6 @@ class AzureJobs:
         job = _invoke(plane, uri, deployment, body, self.show)
         return self._tagged(job, body["tags"]) if body.get("tags") else job
 
-    @answers_decoded()
     def create(
         self,
         name: str | None,
@@ -97,11 +95,9 @@ class AzureJobs:
         )
         return job_of(data)
 
-    @answers_decoded()
     def show(self, name: str) -> Job:
         return job_of(self.arm.get(self._at(name)))
 
-    @answers_decoded()
     def list(
         self,
         endpoint: str | None = None,
@@ -122,14 +118,12 @@ class AzureJobs:
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
         return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS), limit)
 
-    @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
         """List unfinished jobs; a list with the newest first is not read to its end."""
         at = workspace_path(self.scope) + "/jobs"
         listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
-    @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
         """Return the children that the run history has."""
         base = self._base()
@@ -139,12 +133,10 @@ class AzureJobs:
         ]
         return sorted(runs, key=created)
 
-    @answers_decoded()
     def set_archived(self, name: str, *, archived: bool) -> None:
         """Set a flag of the run, as azure-ai-ml 1.35.2 does."""
         self._change_run(self.show(name), {"hidden": archived})
 
-    @answers_decoded()
     def cancel(self, name: str) -> Job:
         job = self.show(name)
         if job.ended:
@@ -169,7 +161,6 @@ class AzureJobs:
                 return
             clock.pause(min(_LOOK, seconds - at))
 
-    @answers_decoded()
     def stream(self, name: str) -> None:
         """Stream as azure-ai-ml does."""
         self.show(name)
@@ -180,7 +171,6 @@ class AzureJobs:
         """Raise a ServiceError: not supported."""
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
-    @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
         """Download as azure-ai-ml does."""
         job = self.show(name)

@@ -176,7 +176,7 @@ def usage(
     The usage of a job is part of its cluster's. Prices are those of size, region and tier when the
     cluster was created; unknown prices are shown as "unknown", never as 0.
     """
-    from mlctl.simulator.control_plane import billing
+    from mlctl.simulator.control_plane import metrics
 
     with opened(session) as cloud:
         data: list[Data] = [
@@ -188,7 +188,7 @@ def usage(
                 "cost": "unknown" if row.cost is None else round(row.cost, 6),
                 "gone": row.gone,
             }
-            for row in billing.summarize(cloud.handle)
+            for row in metrics.summarize_usage(cloud.handle)
         ]
     day = session.price_list.as_of.isoformat()
     session.note(f"USD, {prices.OF}, {day}; low priority at the price of Spot")

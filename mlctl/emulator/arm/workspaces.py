@@ -1,4 +1,7 @@
-"""Tenants, subscriptions, resource groups, providers and workspaces."""
+"""Tenants, subscriptions, resource groups, providers, workspaces and their connections.
+
+Connections are stored as they are sent, without their credentials.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.emulator.requests.settings import TENANT
 from mlctl.emulator.shapes.shape import Occasion, render
-from mlctl.emulator.shapes.workspace import WORKSPACE
+from mlctl.emulator.shapes.workspace import CONNECTION, WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.kinds.registry import ALL, arm_type
 from mlctl.pointer import Data
@@ -18,6 +21,7 @@ from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import workspaces as stored_workspaces
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.blob_store import ItemKind, StoredItem
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
 
 # The versions that azure-ai-ml 1.35.2 and mlctl ask for; any other is answered as well.
@@ -317,3 +321,67 @@ def _provider(call: Call, name: str) -> Data:
         "registrationPolicy": "RegistrationRequired",
         "resourceTypes": types,
     }
+
+
+_NO_CONTENT = 204
+_MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in a note
+
+
+def show_connection(call: Call) -> Response:
+    """GET of one."""
+    connection = _find_connection(call)
+    if connection is None:
+        text = f"The connection `{call.names['name']}` was not found."
+        raise NotFound("ResourceNotFound", text)
+    return json_response(_connection(call, connection))
+
+
+def show_connections(call: Call) -> Response:
+    """GET of all."""
+    page = listing.paginate(call, _every(call), lambda item: item.name.casefold())
+    return listing.page_response(
+        call, page, (_connection(call, connection) for connection in page.items)
+    )
+
+
+def write_connection(call: Call) -> Response:
+    """PUT: create or overwrite, done at once and 200 (recorded: connection-put)."""
+    old, now = _find_connection(call), clock.iso(call.state.now)
+    sent = call.data.get("properties")
+    properties = dict(sent) if isinstance(sent, dict) else {}
+    properties.pop("credentials", None)
+    note = {"properties": properties, _CHANGED: now, _MADE: old.note[_MADE] if old else now}
+    id_ = old.name if old else _connection_id(call, call.names["name"])
+    call.blob_store.put(ItemKind.CONNECTION, id_, note)
+    return json_response(_connection(call, StoredItem(id_, note)))
+
+
+def delete_connection(call: Call) -> Response:
+    """DELETE; 204 if there is none."""
+    is_deleted = call.blob_store.delete(
+        ItemKind.CONNECTION, _connection_id(call, call.names["name"])
+    )
+    return Response(200 if is_deleted else _NO_CONTENT)
+
+
+def _every(call: Call) -> Iterator[StoredItem]:
+    yield from call.blob_store.list(ItemKind.CONNECTION, _connection_id(call, ""))
+
+
+def _find_connection(call: Call) -> StoredItem | None:
+    return call.blob_store.find(ItemKind.CONNECTION, _connection_id(call, call.names["name"]))
+
+
+def _connection(call: Call, connection: StoredItem) -> dict[str, Data]:
+    stored = {
+        "id": connection.name,
+        "name": connection.name.rpartition("/")[2],
+        "type": f"{PROVIDER}/workspaces/connections",
+        "properties": connection.note["properties"],
+        "systemData": call.system_data(connection.note[_MADE], connection.note[_CHANGED]),
+    }
+    return render(CONNECTION, stored, Occasion(call))
+
+
+def _connection_id(call: Call, name: str) -> str:
+    return f"{call.scope.id}/connections/{name}"
