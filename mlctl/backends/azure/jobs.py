@@ -15,7 +15,6 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
-from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -127,7 +126,8 @@ class AzureJobs:
     def children(self, name: str) -> builtins.list[Job]:
         """Return the children that the run history has."""
         base = self._base()
-        url = f"{base.rstrip('/')}{self._run(name)}/children"
+        run = f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
+        url = f"{base.rstrip('/')}{run}/children"
         runs = [
             run_of(run, self.scope) for run in data_plane(self.arm, self.cloud, base).pages(url, "")
         ]
@@ -169,7 +169,8 @@ class AzureJobs:
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """Raise a ServiceError: not supported."""
-        raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
+        text = f"mlctl cannot get the metrics of jobs from Azure yet: ask MLflow for run `{name}`"
+        raise Permanent("NotSupported", text)
 
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
         """Download as azure-ai-ml does."""
@@ -215,9 +216,6 @@ class AzureJobs:
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
 
-    def _run(self, name: str) -> str:
-        return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
-
     def _base(self) -> str:
         """Return the URL of the workspace's data plane, from its discovery URL."""
         url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
@@ -230,10 +228,6 @@ class AzureJobs:
 
 def _no_output(name: str, output: str | None) -> NotFound:
     return NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
-
-
-def _not_here(subject: str, instead: str) -> Permanent:
-    return Permanent("NotSupported", f"mlctl cannot get {subject} from Azure yet: {instead}")
 
 
 _BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
@@ -302,7 +296,8 @@ def _invoke(
         Transient: refused for now; or the answer was lost and the job cannot be found.
         ServiceError: the service refuses.
     """
-    name = str(body.get("name") or _new_name(plane.clock.rng))
+    usual = f"batchjob-{UUID(int=plane.clock.rng.getrandbits(128), version=4)}"  # as the service's
+    name = str(body.get("name") or usual)
     headers = {"azureml-model-deployment": deployment} if deployment else {}
     try:
         data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=headers)
@@ -331,11 +326,6 @@ def _refuse_local(body: Mapping[str, Data]) -> None:
                 " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
             )
             raise Permanent("LocalInput", text)
-
-
-def _new_name(rng: Random) -> str:
-    """Return a name like those that the service generates for such jobs."""
-    return f"batchjob-{UUID(int=rng.getrandbits(128), version=4)}"
 
 
 def _sent(body: Mapping[str, Data], name: str) -> Data:
