@@ -179,7 +179,7 @@ def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic
     """Report on the intended alternative: the one that accepts the value's type."""
     branches: list[Schema] = violation.wants
     if all("required" in branch and "properties" not in branch for branch in branches):
-        yield fields.one_of(violation, branches)
+        yield from fields.one_of(violation, branches)
         return
     if enumerated(violation.schema):
         yield values.not_allowed(violation)

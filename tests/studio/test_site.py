@@ -16,9 +16,8 @@ from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import control, disruptions, faults
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.studio import views
-from mlctl.studio.history import MOST_POINTS, Points
 from mlctl.studio.site import Desk, Site
-from mlctl.studio.watch import Watch
+from mlctl.studio.watch import MOST_POINTS, Points, Watch
 from tests.studio.conftest import Ask, with_cluster, with_job
 
 PAGES = [

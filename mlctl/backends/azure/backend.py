@@ -209,9 +209,10 @@ class AzureBackend(AzureMonitor, AzureScoring):
     def workspace(self, name: str) -> dict[str, Data]:
         return self.arm.get(workspace_path(replace(self.scope, workspace=name)))
 
-    def workspaces(self) -> builtins.list[dict[str, Data]]:
-        names = ("subscriptions", self.scope.subscription, "providers", PROVIDER, "workspaces")
-        return list(self.arm.pages(path_of(*names)))
+    def workspaces(self, group: str | None = None) -> builtins.list[dict[str, Data]]:
+        of_group = ("resourceGroups", group) if group else ()
+        names = ("subscriptions", self.scope.subscription, *of_group, "providers", PROVIDER)
+        return list(self.arm.pages(path_of(*names, "workspaces")))
 
     def report(self) -> Iterator[dict[str, Data]]:
         with answers_decoded():

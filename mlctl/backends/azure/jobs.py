@@ -133,9 +133,16 @@ class AzureJobs:
         ]
         return sorted(runs, key=created)
 
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        """Set a flag of the run, as azure-ai-ml 1.35.2 does."""
-        self._change_run(self.show(name), {"hidden": archived})
+    def change(self, name: str, changes: Mapping[str, Data]) -> Job:
+        """Change the run, as azure-ai-ml 1.35.2 archives a job; tags that are not sent stay."""
+        at_run = {"isArchived": "hidden"}
+        sent = {at_run.get(key, key): value for key, value in changes.items()}
+        job = self.show(name)
+        before, tags = job.body["properties"].get("tags") or {}, changes.get("tags")
+        if isinstance(tags, Mapping) and before.keys() - tags.keys():
+            raise Permanent("TagStays", f"mlctl cannot remove a tag of job {name} on Azure")
+        self._change_run(job, sent)
+        return self.show(name)
 
     def cancel(self, name: str) -> Job:
         job = self.show(name)
@@ -186,7 +193,7 @@ class AzureJobs:
         into = folder / "named-outputs" / _SCORES if scores else folder
         with self._client(name) as client, redirect_stdout(io.StringIO()):
             client.jobs.download(name, download_path=into, output_name=output, all=every)
-        if output is not None and not (folder / "named-outputs" / output).exists():
+        if output not in (None, "default") and not (folder / "named-outputs" / output).exists():
             raise _no_output(name, output)
 
     def _client(self, name: str) -> AbstractContextManager[Any]:

@@ -344,12 +344,18 @@ class LocalBackend(
                 return body
         raise workspaces.missing(replace(self.scope, workspace=name))
 
-    def workspaces(self) -> builtins.list[dict[str, Data]]:
+    def workspaces(self, group: str | None = None) -> builtins.list[dict[str, Data]]:
         with self.handle.store.read() as db:
             places = {scope: place for scope, place, _ in rows.workspaces(db)}
-        mine = self.scope.subscription.casefold()
-        every = {self.scope: self.location, **places}.items()
-        return [self._workspace(*row) for row in every if row[0].subscription.casefold() == mine]
+        if group is None:
+            places = {self.scope: self.location, **places}
+        above = replace(self.scope, resource_group=group or "")
+        return [
+            self._workspace(scope, place)
+            for scope, place in places.items()
+            if scope.subscription.casefold() == above.subscription.casefold()
+            and above.resource_group.casefold() in ("", scope.resource_group.casefold())
+        ]
 
     def _workspace(self, scope: Scope, location: str) -> dict[str, Data]:
         from mlctl.simulator.control_plane import workspaces
@@ -383,12 +389,10 @@ class LocalBackend(
 
     def delete_group(self, name: str) -> None:
         """Delete the workspaces of a resource group, if any."""
-        above = f"/resourcegroups/{name}/providers/".casefold()
         group = self.within(replace(self.scope, resource_group=name))
-        for body in self.workspaces():
-            if above in str(body["id"]).casefold():
-                with suppress(NotFound):
-                    group.delete_workspace(str(body["name"]))
+        for body in self.workspaces(name):
+            with suppress(NotFound):
+                group.delete_workspace(str(body["name"]))
 
     def provision_network(self, name: str) -> dict[str, Data]:
         from mlctl.simulator.control_plane import workspaces

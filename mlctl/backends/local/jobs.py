@@ -103,8 +103,8 @@ class LocalJobs(jobs.Jobs):
     def children(self, name: str) -> builtins.list[jobs.Job]:
         return [self._job(record) for record in records.children(self.handle, name)]
 
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        records.set_archived(self.handle, name, archived=archived)
+    def change(self, name: str, changes: Mapping[str, Data]) -> jobs.Job:
+        return self._job(records.change(self.handle, name, changes))
 
     def list(
         self,

@@ -162,12 +162,12 @@ class Jobs(Protocol):
             NotFound: the job does not exist.
         """
 
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        """Archive a job, or restore it.
+    def change(self, name: str, changes: Mapping[str, Data]) -> Job:
+        """Change a job's `displayName`, `description`, `tags` or `isArchived`, in ARM's names.
 
         Raises:
             NotFound: it does not exist.
-            ServiceError: it is a step or a trial, or the service refuses.
+            ServiceError: it is archived and a step or a trial, or the service refuses.
         """
 
     def cancel(self, name: str) -> Job:

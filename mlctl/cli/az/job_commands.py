@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.cli.az import job_run, job_verify, jobs, stream, submit
+from mlctl.cli.az import job_run, job_update, job_verify, jobs, stream, submit
 from mlctl.cli.shell import Group
 from mlctl.cli.shell.command import Commands
 
@@ -16,6 +16,8 @@ _JOB: Commands = {
     "archive": jobs.archive,
     "restore": jobs.restore,
     "create": submit.create,
+    "update": job_update.update,
+    "validate": submit.validate,
     "run": job_run.run,
     "stream": stream.stream,
     "verify": job_verify.verify,

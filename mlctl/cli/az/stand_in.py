@@ -13,15 +13,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast, get_args
 
-from mlctl.cli.app import build
+from mlctl import catalog
+from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.output import OutputFormat, print_data
+from mlctl.cli.shell.output import OutputFormat, output_format, print_data
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
+from mlctl.schema.text import nearest
 from mlctl.version import __version__
 
 if TYPE_CHECKING:
@@ -59,10 +61,18 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
         return _real(session, args)
     if first == "ml":
         raise UsageError(_lacking(arguments))
-    answer = _ANSWERS.get(" ".join(args[:2])) or _ANSWERS.get(first)
+    if " ".join(args[:2]) in ("config set", "config unset"):
+        return mlctl(["configure", "--defaults", *_configured(arguments[1:])])
+    answer = next(filter(None, (_ANSWERS.get(" ".join(args[:n])) for n in (3, 2, 1))), None)
     if answer is None:
         raise UsageError(_refused(" ".join(word for word in args[:2] if not word.startswith("-"))))
     return _print(session, answer(session, _flags(args)), _flags(args), args[:2])
+
+
+def _configured(args: Sequence[str]) -> list[str]:
+    """Return what `az config set` and `unset` change, as `az configure --defaults` has it."""
+    changed = [word.partition("=") for word in args if not word.startswith("-")]
+    return [f"{name.removeprefix('defaults.')}={value}" for name, _, value in changed]
 
 
 def _is_ours(args: Sequence[str]) -> bool:
@@ -85,11 +95,13 @@ def _is_for_azure(args: Sequence[str]) -> bool:
 
 def _lacking(args: Sequence[str]) -> str:
     name = " ".join(word for word in args[:2] if not word.startswith("-"))
-    why = (
-        compatibility().absent.get(name)
-        or compatibility().absent.get(name.partition(" ")[0])
-        or "mlctl has no such command"
-    )
+    group = name.partition(" ")[0]
+    why = compatibility().absent.get(name) or compatibility().absent.get(group)
+    if why is None:
+        verbs = build(group).children[group].children if group in VERBS else {}
+        near = nearest(name.removeprefix(f"{group} "), verbs)
+        command = (near and f"{group} {near}") or nearest(group, VERBS)
+        why = "mlctl has no such command" + (f"; it has `{command}`" if command else "")
     return (
         f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
         " would work on Azure; `mlctl az-shim --pass-through` allows it."
@@ -140,11 +152,10 @@ def _flags(args: Sequence[str]) -> dict[str, str]:
 
 def _print(session: Session, data: Data, flags: Mapping[str, str], verb: Sequence[str]) -> int:
     text = flags.get("--output") or flags.get("-o") or "json"
-    try:
-        output = OutputFormat(text)
-    except ValueError:
-        choices = ", ".join(OutputFormat)
-        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.") from None
+    output = output_format(text)
+    if output is None:
+        choices = ", ".join(get_args(OutputFormat))
+        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.")
     if data is not None:
         is_token = [*verb] == ["account", "get-access-token"]
         print_data(session, data, output, flags.get("--query"), secret=is_token)
@@ -199,6 +210,18 @@ def _provider(_session: Session, flags: Mapping[str, str]) -> Data:
         "registrationPolicy": "RegistrationRequired",
         "registrationState": "Registered",
     }
+
+
+def _providers(session: Session, flags: Mapping[str, str]) -> Data:
+    return [_provider(session, flags)]
+
+
+def _locations(_session: Session, _flags: Mapping[str, str]) -> Data:
+    return [{"name": name, "displayName": name} for name in sorted(catalog.regions())]
+
+
+def _cloud(_session: Session, _flags: Mapping[str, str]) -> Data:
+    return {"name": "AzureCloud", "isActive": True, "profile": "latest"}
 
 
 def _defaults(session: Session, _flags: Mapping[str, str]) -> list[dict[str, Data]]:
@@ -281,10 +304,15 @@ _GROUP_FLAGS = ("--name", "-n", "--resource-group", "-g")
 _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "account show": _account,
     "account list": _accounts,
+    "account list-locations": _locations,
     "account set": _nothing,
     "account get-access-token": _token,
     "config get": _config,
     "configure": _defaults,
+    "cloud set": _nothing,
+    "cloud show": _cloud,
+    "feature register": _nothing,
+    "provider list": _providers,
     "provider register": _nothing,
     "provider show": _provider,
     "group list": _groups,
@@ -296,7 +324,11 @@ _ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
     "extension remove": _nothing,
     "extension update": _nothing,
     "extension list": _extensions,
+    "extension list-available": _extensions,
     "extension show": _extension,
+    "role assignment create": _nothing,
+    "role assignment delete": _nothing,
+    "upgrade": _nothing,
     "version": _version,
     "--version": _version,
     "login": _accounts,

@@ -169,23 +169,17 @@ def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
         return [job_record(world, state.id, _row(job)) for job in read]
 
 
-def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> JobRecord:
-    """Archive a job, or restore it.
+def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
+    """Change what describes a job and whether it is archived; what it runs stays.
 
     Raises:
-        ServiceError: there is none of that name (404), or it is a step or trial of another (400).
+        ServiceError: there is none of that name (404), or a step or trial is archived (400).
     """
-    parent = get_job(workspace, name).row.parent
-    if parent is not None:
-        raise bad(f"The job `{name}` is a part of `{parent}`: it is archived with that.")
-    return change(workspace, name, {"isArchived": archived})
-
-
-def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
-    """Change the name for people and whether a job is archived; what it runs stays."""
     with transaction(workspace) as turn:
         state = turn.state
         row = job_row(turn.db, state, name)
+        if row.parent is not None and changes.get("isArchived"):
+            raise bad(f"The job `{name}` is a part of `{row.parent}`: it is archived with that.")
         note = {**row.note, **changes, "changed": state.now}
         turn.db.execute(
             "UPDATE jobs SET note = ? WHERE key = ? AND workspace = ?",

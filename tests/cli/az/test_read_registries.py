@@ -61,8 +61,12 @@ def test_what_a_registry_does_not_list_is_not_found(mlctl: Run, line: tuple[str,
     assert "There is no model/none in registry ours" in done.err
 
 
-def test_a_model_of_the_catalogue_that_is_not_listed_is_supposed(mlctl: Run) -> None:
-    line = ("model", "show", "-n", "nobody-knows", "-l", "latest", "--registry-name", "azureml")
+@pytest.mark.parametrize("kind", ["model", "component"])
+@pytest.mark.parametrize("registry", ["azureml", "azureml-meta", "HuggingFace"])
+def test_what_a_public_registry_does_not_list_is_supposed(
+    mlctl: Run, kind: str, registry: str
+) -> None:
+    line = (kind, "show", "-n", "nobody-knows", "-l", "latest", "--registry-name", registry)
     shown = mlctl(*line).json
     assert (shown["name"], shown["tags"]) == ("nobody-knows", {"mlctl.supposed": "true"})
 
