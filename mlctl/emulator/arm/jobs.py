@@ -15,7 +15,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes.errors import NoSuchData
 from mlctl.emulator.shapes.protocols import result_url
-from mlctl.emulator.storage import materials, uploads
+from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent, ServiceError
@@ -55,7 +55,7 @@ def invoke(call: Call) -> Response:
     if servers is None:
         job = creation.invoke(call.handle, invocation)
     else:
-        code = servers.settings(partial(materials.locate, call))
+        code = servers.settings(partial(uploads.locate_files, call))
         job, _ = batch.invoke(call.handle, invocation, code)
     deployment = Address("batch-deployment", str(job.row.deployment), job.row.endpoint)
     at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
@@ -78,7 +78,7 @@ def create(call: Call) -> Response:
     if servers is None:
         new_job = creation.create(call.handle, request)
     else:
-        code = servers.settings(partial(materials.locate, call))
+        code = servers.settings(partial(uploads.locate_files, call))
         # Code that logs here by itself finds its run, as on the service.
         mlflow_store.log_run(call.blob_store, call.scope, name, {})
         try:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from mlctl import catalog, pointer
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import PROVIDER, Address, kind_of
-from mlctl.kinds.registry import RECORDS
+from mlctl.kinds.registry import RECORDS, arm_type
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state import clock
@@ -60,14 +60,10 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
 def stored_body(request: PutRequest, top: dict[str, Data]) -> dict[str, Data]:
     """Return the body to store; equal to the old one, with its times, if nothing changed."""
     address, old = request.address, request.old
-    above, name = (
-        (address.parent, address.name) if address.version is None else (None, address.version)
-    )
-    collection = RECORDS[address.kind].collection
-    holder = RECORDS[address.kind].parent
-    nested = f"{RECORDS[holder].collection}/{collection}" if above and holder else collection
-    kind = f"{nested}/versions" if address.version is not None else nested
-    head = {"id": address.id(request.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
+    kind, name = f"{PROVIDER}/workspaces/{arm_type(address.kind)}", address.name
+    if address.version is not None:
+        kind, name = f"{kind}/versions", address.version
+    head = {"id": address.id(request.scope), "name": name, "type": kind}
     order = ("location", "tags", "identity", "kind", "sku")
     body = head | {key: top.pop(key) for key in order if key in top}
     properties = top.pop("properties")
