@@ -100,7 +100,7 @@ def _diagnostics(
         case "not" if "required" in violation.wants:
             if isinstance(error.instance, dict):  # otherwise its type is wrong, which is reported
                 yield fields.excluding(violation)
-        case "anyOf":
+        case "anyOf" | "enum":
             yield from _any_of(error, violation)
         case "type":
             types = violation.wants
@@ -122,11 +122,11 @@ def _diagnostics(
 def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic]:
     """Report on the intended alternative: the one that accepts the value's type."""
     branches: list[Schema] = violation.wants
-    if all("required" in branch and "properties" not in branch for branch in branches):
-        yield fields.one_of(violation, branches)
-        return
     if enumerated(violation.schema):
         yield values.not_allowed(violation)
+        return
+    if all("required" in branch and "properties" not in branch for branch in branches):
+        yield fields.one_of(violation, branches)
         return
     fitting = [i for i, branch in enumerate(branches) if values.fits(violation, branch)]
     if not fitting:

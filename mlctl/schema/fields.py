@@ -48,8 +48,14 @@ def missing(violation: Violation) -> Iterator[Diagnostic]:
 
 
 def one_of(violation: Violation, branches: Iterable[Schema]) -> Diagnostic:
-    """Report that at least one of several keys is required."""
-    return _missing(violation, [key for branch in branches for key in branch["required"]])
+    """Report that one of several sets of keys is required, by the first key that each lacks."""
+    return _missing(
+        violation,
+        [
+            next(key for key in branch["required"] if key not in violation.value)
+            for branch in branches
+        ],
+    )
 
 
 def excluding(violation: Violation) -> Diagnostic:
