@@ -12,6 +12,7 @@ from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.pointer import Data
 from mlctl.schema import Schema
+from mlctl.schema.compiled import compile_schema
 
 _EXPERIMENT = "experiment_name"  # in Microsoft's own example; the service does not change it
 _ARM_NAMES = {"display_name": "displayName", "description": "description", "tags": "tags"}
@@ -24,6 +25,7 @@ _SCHEMA: Schema = {
         "tags": {"type": "object", "additionalProperties": _TEXT},
     },
 }
+_has_type = compile_schema(_SCHEMA)
 
 
 def update(
@@ -43,7 +45,9 @@ def update(
         }
         after = copy.deepcopy(before)
         edit(after, generic_updates(edits), _SCHEMA, force_string=edits.force_string)
-        _refuse_other_types(after)
+        if _has_type is None or not _has_type(after):
+            why = "a display name and a description are texts, tags a mapping of names to texts"
+            raise UsageError(f"{why}: --set display_name=Nightly tags.team=ds")
         if after.pop(_EXPERIMENT, None) is not None:
             session.note(f"{_EXPERIMENT}: a job stays in the experiment it was submitted to")
         changes: dict[str, Data] = {
@@ -56,13 +60,3 @@ def update(
         if web:
             show_page(session, job)
     return Exit.OK
-
-
-def _refuse_other_types(fields: dict[str, Data]) -> None:
-    for key, value in fields.items():
-        texts = value.values() if isinstance(value, dict) and key == "tags" else (value,)
-        if (key == "tags") is not isinstance(value, dict) or not all(
-            isinstance(text, str) for text in texts
-        ):
-            kind = "a mapping of names to texts" if key == "tags" else "text"
-            raise UsageError(f"`{key}` takes {kind}: --set tags.team=ds display_name=Nightly")
