@@ -40,20 +40,20 @@ def update(
     with opened(session) as jobs:
         job = jobs.show(name)
         properties = job.body["properties"]
-        before: dict[str, Data] = {
+        current: dict[str, Data] = {
             key: properties[arm] for key, arm in _ARM_NAMES.items() if properties.get(arm)
         }
-        after = copy.deepcopy(before)
-        edit(after, generic_updates(edits), _SCHEMA, force_string=edits.force_string)
-        if _has_type is None or not _has_type(after):
+        edited = copy.deepcopy(current)
+        edit(edited, generic_updates(edits), _SCHEMA, force_string=edits.force_string)
+        if _has_type is None or not _has_type(edited):
             why = "a display name and a description are texts, tags a mapping of names to texts"
             raise UsageError(f"{why}: --set display_name=Nightly tags.team=ds")
-        if after.pop(_EXPERIMENT, None) is not None:
+        if edited.pop(_EXPERIMENT, None) is not None:
             session.note(f"{_EXPERIMENT}: a job stays in the experiment it was submitted to")
         changes: dict[str, Data] = {
-            arm: after.get(key, {} if key == "tags" else "")
+            arm: edited.get(key, {} if key == "tags" else "")
             for key, arm in _ARM_NAMES.items()
-            if after.get(key) != before.get(key)
+            if edited.get(key) != current.get(key)
         }
         job = jobs.change(name, changes) if changes else job
         print_job(session, job, printing.output, printing.query)

@@ -272,7 +272,7 @@ def print_job(
     from mlctl.render.cloud import jobs
 
     several = job if isinstance(job, list) else [job]
-    data = [jobs.resource(each, session.scope) for each in several]
+    data = [jobs.resource(item, session.scope) for item in several]
     print_data(session, data if several is job else data[0], output, query, jobs.LIST)
 
 
