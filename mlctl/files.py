@@ -48,6 +48,12 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # pathlib raises where links go in a circle
 
 
+def short(path: Path) -> str:
+    """Return a path without its `..`, unless it leads through a link to another place."""
+    shorter = os.path.normpath(path)
+    return shorter if ".." in path.parts and real(Path(shorter)) == real(path) else str(path)
+
+
 def open_regular(path: Path | str) -> BinaryIO:
     """Open a regular file (or a link to one) for reading.
 

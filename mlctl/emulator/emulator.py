@@ -16,7 +16,7 @@ from mlctl.emulator.shapes import errors
 from mlctl.emulator.shapes.protocols import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity, schedules
-from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
+from mlctl.simulator.control_plane.faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle

@@ -23,8 +23,7 @@ from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.expressions import find
-from mlctl.rehearsal.descendants import end_tree
-from mlctl.rehearsal.process import Interpreter
+from mlctl.rehearsal.process import Interpreter, end_tree
 from mlctl.running import images, programs
 from mlctl.running.model import RunError, RunNode, RunStatus
 from mlctl.simulator.control_plane.jobs.mlflow_store import FOLDER as MLRUNS

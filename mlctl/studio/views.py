@@ -27,8 +27,7 @@ from mlctl.simulator.control_plane.jobs import job_events
 from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import GroupJob
 from mlctl.simulator.engine.state import NodeState
-from mlctl.studio.history import MOST_POINTS
-from mlctl.studio.watch import Watch
+from mlctl.studio.watch import MOST_POINTS, Watch
 
 T = TypeVar("T")
 STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")

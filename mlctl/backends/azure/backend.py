@@ -34,9 +34,8 @@ from mlctl.backends.azure.registries import AzureRegistry, RegistryWriter
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
-from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
-from mlctl.backends.ports.monitor import Activity, Series
+from mlctl.backends.ports.monitor import Activity, HealthCheck, Series
 from mlctl.catalog import Size
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope

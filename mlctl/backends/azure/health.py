@@ -15,7 +15,7 @@ from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.capacity import usage
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.backend import Usage
-from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.backends.ports.monitor import HealthCheck, HealthStatus
 from mlctl.catalog.tables import retired_versions
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import PROVIDER, Scope

@@ -1,5 +1,9 @@
 """The jobs of an Azure workspace: invoke, create, show, list, cancel, wait.
 
+A call of an endpoint is one job: its name is chosen here and sent along, so that a job whose answer
+was lost is found by it. The call is never repeated: azure-ai-ml repeats it, which has started the
+same job many times.
+
 Endpoints are called, and their jobs listed, on the workspace's data plane: another host, which
 needs its own token. The rest is on the resource manager.
 """
@@ -8,13 +12,15 @@ from __future__ import annotations
 
 import builtins
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
+from random import Random
 from typing import Any
+from uuid import UUID
 
 from mlctl import catalog
-from mlctl.backends.azure import capacity, errors, invocations, sdk
+from mlctl.backends.azure import capacity, errors, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
@@ -27,7 +33,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import is_low_priority
 from mlctl.pointer import Data, get
-from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
+from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError, Transient
 from mlctl.workload import Workload
 
 _HISTORY = "/history/v1.0"
@@ -59,14 +65,14 @@ class AzureJobs:
         workload_name: str,  # noqa: ARG002
     ) -> Job:
         """Call the endpoint's scoring URI."""
-        invocations.refuse_local(body)
+        _refuse_local(body)
         address = Address("batch-endpoint", endpoint)
         endpoint_body = self.arm.get(resource_path(address, self.scope))
         uri = str(get(endpoint_body, ("properties", "scoringUri")) or "")
         if not uri:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
         plane = data_plane(self.arm, self.cloud, uri)
-        job = invocations.call(plane, uri, deployment, body, self.show)
+        job = _invoke(plane, uri, deployment, body, self.show)
         return self._tagged(job, body["tags"]) if body.get("tags") else job
 
     @answers_decoded()
@@ -299,3 +305,74 @@ def _reasons(arm: ArmClient, scope: Scope, body: Mapping[str, Data]) -> Iterator
     for quota in capacity.usage(arm, scope, catalog.region(body["location"])):
         if quota.family == counted and quota.limit is not None and quota.used >= quota.limit:
             yield f"quota: {quota.used} of {quota.limit} {noun} cores are used"
+
+
+Show = Callable[[str], Job]
+
+
+def _invoke(
+    plane: ArmClient, uri: str, deployment: str | None, body: Mapping[str, Data], show: Show
+) -> Job:
+    """Call a scoring URI and return its job; by name, if the answer is lost.
+
+    Raises:
+        Transient: refused for now; or the answer was lost and the job cannot be found.
+        ServiceError: the service refuses.
+    """
+    name = str(body.get("name") or _new_name(plane.clock.rng))
+    headers = {"azureml-model-deployment": deployment} if deployment else {}
+    try:
+        data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=headers)
+        return job_of(data)
+    except Transient as error:
+        if not error.ambiguous:
+            raise
+        return _find_lost_job(name, error, show)
+
+
+def _refuse_local(body: Mapping[str, Data]) -> None:
+    """Refuse inputs on this machine.
+
+    Raises:
+        Permanent: an input is a local path.
+    """
+    for name, data_input in (body.get("inputData") or {}).items():
+        uri = str(data_input.get("uri") or "")
+        if (
+            "uri" in data_input
+            and not uri.startswith(("azureml:", "/subscriptions/"))
+            and "://" not in uri
+        ):
+            text = (
+                f"input {name} is the local path `{uri}`, which Azure cannot read: upload it,"
+                " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
+            )
+            raise Permanent("LocalInput", text)
+
+
+def _new_name(rng: Random) -> str:
+    """Return a name like those that the service generates for such jobs."""
+    return f"batchjob-{UUID(int=rng.getrandbits(128), version=4)}"
+
+
+def _sent(body: Mapping[str, Data], name: str) -> Data:
+    """Return the body of a call; the service reads the job's name as `jobName`, as in the SDK.
+
+    Tags are not part of it: the service only accepts them for an existing job.
+    """
+    properties = {key: entry for key, entry in body.items() if key not in ("name", "tags")}
+    return {"properties": {**properties, "jobName": name}}
+
+
+def _find_lost_job(name: str, error: Transient, show: Show) -> Job:
+    try:
+        return show(name)
+    except NotFound:
+        remark = "and no job of that name exists"
+    except ServiceError:
+        remark = "and whether it was started could not be read"
+    text = (
+        f"{error.message}: the answer to the call that starts job {name} was lost, {remark};"
+        " look at `mlctl batch-endpoint list-jobs` before you call again"
+    )
+    raise Transient(error.code, text, status=error.status, ambiguous=True) from None

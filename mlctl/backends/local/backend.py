@@ -36,8 +36,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
     from mlctl.backends.local.leases import LocalJournals
-    from mlctl.backends.ports.health import HealthCheck
-    from mlctl.backends.ports.monitor import Series
+    from mlctl.backends.ports.monitor import HealthCheck, Series
 
 
 class LocalOperation:
@@ -407,10 +406,8 @@ class LocalBackend(
         return workspaces.provision_network(self.handle.store, scope)
 
     def power(self, instance: Address, action: str) -> LocalOperation:
-        from mlctl.simulator.control_plane import power
-
-        state = power.STOPPED if action == "stop" else power.RUNNING
-        return LocalOperation(self.handle, power.switch(self.handle, instance, state))
+        number = control.switch_power(self.handle, instance, on=action != "stop")
+        return LocalOperation(self.handle, number)
 
     def set_quota(
         self,

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.args import EditArgs
-from mlctl.cli.az.common_flags import GenericArgs
-from mlctl.cli.az.field_flags import field_of, values
-from mlctl.cli.az.field_values import read_only
+from mlctl.cli.az.args import EditArgs, GenericArgs
+from mlctl.cli.az.field_values import field_of, read_only, values
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span

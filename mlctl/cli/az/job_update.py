@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 
-from mlctl.cli.az.common_flags import GenericArgs, PolicyArgs
+from mlctl.cli.az.args import GenericArgs, PolicyArgs
 from mlctl.cli.az.documents import generic_updates
 from mlctl.cli.az.jobs import Name, Web, opened, print_job, show_page
 from mlctl.cli.az.update import update as edit
-from mlctl.cli.shell import Exit, Session, UsageError
+from mlctl.cli.shell import Session, UsageError
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.pointer import Data
 from mlctl.schema import Schema
@@ -35,7 +35,7 @@ def update(
     printing: OutputArgs,
     _policy: PolicyArgs,
     web: Web = False,
-) -> Exit:
+) -> None:
     """Change the display name, the description and the tags of a job; its other fields stay."""
     with opened(session) as jobs:
         job = jobs.show(name)
@@ -59,4 +59,3 @@ def update(
         print_job(session, job, printing.output, printing.query)
         if web:
             show_page(session, job)
-    return Exit.OK

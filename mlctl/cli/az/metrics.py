@@ -5,34 +5,24 @@ from __future__ import annotations
 import sys
 
 from mlctl.backends.ports.monitor import DEFAULT_METRICS, Series, SupportsMetrics
-from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, argument, flag
+from mlctl.cli.shell import Session, TypedFlag, UsageError, argument, flag
 from mlctl.cli.shell.command import duration, flag_values
-from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import ChartOutputFormat, Query, print_data
 from mlctl.kinds import Address
 from mlctl.service_errors import Permanent
 
 
 def metrics(
     session: Session,
-    cluster: str | None = argument("Name of the cluster.", default=None, metavar="CLUSTER"),
-    name: str | None = flag("Name of the cluster, as a flag.", "-n", metavar="NAME"),
-    metric: list[TypedFlag] | None = flag(
-        "Active, Idle, Leaving, Preempted, Unusable or Total, followed by Nodes or Cores; "
-        "comma-separated. Preempted Nodes and Preempted Cores by default.",
-        metavar="NAME ...",
-    ),
-    interval: str | None = flag("Length of an interval: 1m, 5m, PT1H.", metavar="DURATION"),
-    span: str | None = flag(
-        "How far to look back; to the first node by default.", metavar="DURATION"
-    ),
-    output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
+    cluster: str | None = argument(default=None, metavar="CLUSTER"),
+    name: str | None = flag("-n", metavar="NAME"),
+    metric: list[TypedFlag] | None = flag(metavar="NAME ..."),
+    interval: str | None = flag(metavar="DURATION"),
+    span: str | None = flag(metavar="DURATION"),
+    output: ChartOutputFormat = flag("-o", default="table"),
     query: Query = None,
-) -> Exit:
-    """Show node metrics of a cluster, as in Azure Monitor.
-
-    Tables and charts show the number of preempted nodes in each interval and the average of the
-    other metrics. JSON also has totals: the sums of Azure Monitor's values per minute.
-    """
+) -> None:
+    """Show node metrics of a cluster, as in Azure Monitor."""
     compute = cluster or name
     if compute is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
@@ -46,7 +36,6 @@ def metrics(
             Address("compute", compute), names, interval=interval_s, span=span_s
         )
     _print(session, series, output, query)
-    return Exit.OK
 
 
 def _print(
@@ -55,11 +44,11 @@ def _print(
     from mlctl.render.cloud import metrics as render
 
     match output:
-        case ChartOutputFormat.CHART:
+        case "chart":
             encoding = sys.stdout.encoding or ""
             plain = not encoding.casefold().startswith("utf")
             session.out(render.chart(series, width=session.width, plain=plain))
-        case ChartOutputFormat.TABLE if query is None:
-            print_data(session, render.rows(series), OutputFormat.TABLE, None)
-        case other:
-            print_data(session, render.document(series), OutputFormat(other.value), query)
+        case "table" if query is None:
+            print_data(session, render.rows(series), "table", None)
+        case _:
+            print_data(session, render.document(series), output, query)

@@ -5,39 +5,37 @@ from __future__ import annotations
 from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsPower
-from mlctl.cli.az.common_flags import PolicyArgs
+from mlctl.cli.az.args import PolicyArgs
 from mlctl.cli.az.read import read_live
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.kinds import Address, kind_of
 from mlctl.service_errors import Permanent
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import wait_until_settled
 
-_Name = Annotated[str, flag("Name of the compute instance.", "--name", "-n", metavar="NAME")]
-_NoWait = Annotated[
-    bool, flag("Do not wait for the operation to finish.", "--no-wait", default=False)
-]
+_Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
+_NoWait = Annotated[bool, flag("--no-wait", default=False)]
 
 
-def start(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> Exit:
+def start(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> None:
     """Start a compute instance."""
-    return _run(session, name, "start", wait=not no_wait)
+    _run(session, name, "start", wait=not no_wait)
 
 
-def stop(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> Exit:
+def stop(session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs) -> None:
     """Stop a compute instance; its disk is kept."""
-    return _run(session, name, "stop", wait=not no_wait)
+    _run(session, name, "stop", wait=not no_wait)
 
 
 def restart(
     session: Session, name: _Name, *, no_wait: _NoWait = False, _policy: PolicyArgs
-) -> Exit:
+) -> None:
     """Restart a compute instance."""
-    return _run(session, name, "restart", wait=not no_wait)
+    _run(session, name, "restart", wait=not no_wait)
 
 
-def _run(session: Session, name: str, action: str, *, wait: bool) -> Exit:
+def _run(session: Session, name: str, action: str, *, wait: bool) -> None:
     with session.backend() as backend:
         if not isinstance(backend, SupportsPower):
             text = f"the {backend.name} backend has no compute instances"
@@ -53,7 +51,6 @@ def _run(session: Session, name: str, action: str, *, wait: bool) -> Exit:
         operation = backend.power(live.address, action)
         if wait:
             operation.wait()
-    return Exit.OK
 
 
 COMMANDS: Commands = {"start": start, "stop": stop, "restart": restart}

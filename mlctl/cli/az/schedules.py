@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsSchedules
-from mlctl.cli.az.common_flags import PolicyArgs
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.az.args import PolicyArgs
+from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs, print_data
 from mlctl.kinds.address import Address
@@ -15,21 +15,17 @@ from mlctl.service_errors import Permanent
 
 def trigger(
     session: Session,
-    name: Annotated[str, flag("Name of the schedule.", "--name", "-n", metavar="NAME")],
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
-    """Start a job of a schedule now, regardless of its next time.
-
-    Prints the name of the job; follow it with `mlctl job stream`.
-    """
+) -> None:
+    """Start a job of a schedule now, regardless of its next time."""
     with session.backend() as backend:
         if not isinstance(backend, SupportsSchedules):
             text = f"the {backend.name} backend cannot start jobs of schedules"
             raise Permanent("NotSupported", text)
         job = backend.trigger(Address("schedule", name))
     print_data(session, {"job_name": job}, printing.output, printing.query)
-    return Exit.OK
 
 
 COMMANDS: Commands = {"trigger": trigger}

@@ -14,7 +14,7 @@ from mlctl.backends import LOCAL_DB
 from mlctl.cli.az.curl import REAL
 from mlctl.cli.az.jobs import POLLING
 from mlctl.cli.az.stand_in import CURL, MARK, PASS_THROUGH, is_shim
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.session import AS_AZ
 from mlctl.service_errors import Permanent
 
@@ -47,21 +47,10 @@ hash -r 2>/dev/null || true
 
 def az_shim(
     session: Session,
-    install: Path | None = flag(
-        "Write the executable `az` to this folder instead of printing shell code.", metavar="DIR"
-    ),
-    pass_through: bool = flag(
-        "Pass commands that mlctl does not have to the real az, even with the local backend.",
-        default=False,
-    ),
-) -> Exit:
-    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH.
-
-    Prints the shell code to evaluate. With the local backend, commands that mlctl does not have are
-    refused instead of passed to the real az, so that no script works on two clouds at once. `az
-    login`, `az account`, `az group`, `az extension`, `az version` and `az configure` are answered
-    locally.
-    """
+    install: Path | None = flag(metavar="DIR"),
+    pass_through: bool = flag(default=False),
+) -> None:
+    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH."""
     folder = install or _own_folder(session, pass_through=pass_through)
     variables = {POLLING: "60", AS_AZ: "1"} | ({PASS_THROUGH: "1"} if pass_through else {})
     lines = (f'export {name}="${{{name}-{value}}}"\n' for name, value in variables.items())
@@ -81,7 +70,6 @@ def az_shim(
     else:
         place = shlex.quote(str(folder))
         session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))
-    return Exit.OK
 
 
 def _add_curl(session: Session, folder: Path) -> None:

@@ -13,14 +13,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast, get_args
 
 from mlctl import catalog
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.output import OutputFormat, print_data
+from mlctl.cli.shell.output import OutputFormat, output_format, print_data
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
@@ -151,11 +151,10 @@ def _flags(args: Sequence[str]) -> dict[str, str]:
 
 def _print(session: Session, data: Data, flags: Mapping[str, str], verb: Sequence[str]) -> int:
     text = flags.get("--output") or flags.get("-o") or "json"
-    try:
-        output = OutputFormat(text)
-    except ValueError:
-        choices = ", ".join(OutputFormat)
-        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.") from None
+    output = output_format(text)
+    if output is None:
+        choices = ", ".join(get_args(OutputFormat))
+        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.")
     if data is not None:
         is_token = [*verb] == ["account", "get-access-token"]
         print_data(session, data, output, flags.get("--query"), secret=is_token)

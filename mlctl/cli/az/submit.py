@@ -9,8 +9,7 @@ from typing import Any
 from mlctl.backends.ports.backend import Backend, SupportsUpload
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
-from mlctl.cli.az.args import EditArgs
-from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
+from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
@@ -38,13 +37,13 @@ from mlctl.workload import DEFAULT_NAME
 class JobArgs:
     """The arguments of `job create` that describe the job."""
 
-    file: str = flag("The YAML file; - for standard input.", "-f", default=..., metavar="FILE")
-    name: str | None = flag("Name of the job; overrides the file.", "-n", metavar="NAME")
+    file: str = flag("-f", default=..., metavar="FILE")
+    name: str | None = flag("-n", metavar="NAME")
     set_: SetFlag = None
-    stream: bool = flag("Stream the progress of the job until it ends.", "-s", default=False)
+    stream: bool = flag("-s", default=False)
     web: Web = False
     ignore: Ignore = None
-    save_as: Path | None = flag("Write the job to a YAML file.", "-a", metavar="FILE")
+    save_as: Path | None = flag("-a", metavar="FILE")
 
 
 def create(
@@ -57,14 +56,7 @@ def create(
     running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file.
-
-    By default the simulated cloud does not run the command: the job is a number of equal steps with
-    checkpoints in `outputs`, and restarts from the last complete one after preemption. Jobs of a
-    pipeline run in the order of their data and use the workload of the same name, if any; a sweep
-    runs trials. With --run-code the code runs on this machine, once, and the job takes that time
-    and has those outputs, logs and metrics.
-    """
+    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file."""
     workload_ = workload_flags.workload_of(work)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
@@ -98,14 +90,11 @@ def validate(
     session: Session,
     _policy: PolicyArgs,
     printing: OutputArgs,
-    file: str = flag("The YAML file; - for standard input.", "-f", default=..., metavar="FILE"),
+    file: str = flag("-f", default=..., metavar="FILE"),
     set_: SetFlag = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Check the file of a job as `job create` does, and submit nothing. Exits with 1 on an error.
-
-    `mlctl validate` does it for all files of a folder, without a workspace.
-    """
+    """Check the file of a job as `job create` does; submit nothing. Exits with 1 on an error."""
     args = JobArgs(file=file, name=None, set_=set_, stream=False, web=False, ignore=ignore)
     with session.backend() as backend:
         failed = resources(session, backend, args) is None
@@ -134,22 +123,13 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 
 def submit(
     session: Session,
-    time: str = flag(
-        "How long the job takes on one VM: 90s, 1h30m.",
-        "--duration",
-        default=...,
-        metavar="DURATION",
-    ),
-    name: str | None = flag("The pool; the shared queue by default.", "-n", metavar="NAME"),
-    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME"),
+    time: str = flag("--duration", default=..., metavar="DURATION"),
+    name: str | None = flag("-n", metavar="NAME"),
+    job_name: str | None = flag(metavar="NAME"),
     output: Output = None,
     query: Query = None,
-) -> Exit:
-    """Submit a job to the classic batch service, as its clients did with a pool id.
-
-    It starts at once if the pool has a free VM, and otherwise waits in its queue. Without a pool it
-    joins the shared queue.
-    """
+) -> None:
+    """Submit a job to the classic batch service, as its clients did with a pool id."""
     from mlctl.backends.local.backend import LocalBackend
 
     length = duration(time)
@@ -158,7 +138,6 @@ def submit(
             raise Permanent("RetiredService", "the classic batch service has been retired")
         job = backend.jobs.submit(name, length, job_name)
         jobs.print_job(session, job, output, query)
-    return Exit.OK
 
 
 def resources(

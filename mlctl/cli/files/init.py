@@ -85,21 +85,11 @@ _PROD = """\
 
 def init(
     session: Session,
-    template: str | None = argument(
-        f"{', '.join(_TEMPLATES)}; if omitted, you choose one in a terminal.",
-        default=None,
-        metavar="TEMPLATE",
-    ),
-    to: Path = flag("The folder to write to; created if needed.", default=Path(), metavar="DIR"),
-    project: str | None = flag(
-        "The name of the project; the name of the folder by default.",
-        metavar="NAME",
-    ),
+    template: str | None = argument(default=None, metavar="TEMPLATE"),
+    to: Path = flag(default=Path(), metavar="DIR"),
+    project: str | None = flag(metavar="NAME"),
 ) -> Exit:
-    """Create a project from a template: resource files, and mlctl.yml with dev and prod.
-
-    Existing files are never overwritten.
-    """
+    """Create a project from a template: resource files, and mlctl.yml with dev and prod."""
     chosen = _template(template)
     name = _project(project, to)
     texts = {to / path: content for path, content in _contents(chosen, name).items()}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -22,12 +21,14 @@ from mlctl.cli.parser.tree import (
     CommandNode,
     FlagParameter,
     Option,
+    choices,
 )
 from mlctl.dataclasses import dataclass, replace
 from mlctl.schema.text import nearest
 
 BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_OF_TERRAFORM = {"--auto-approve": "--yes"}
 
 
 class UsageError(Exception):
@@ -227,7 +228,7 @@ class _Reader:
         if field is not None:
             return f"unrecognized arguments: {name}\nWrite it as a field: --set {field}=VALUE"
         names = (full for option in self._options for full in option.names if full[1] == name[1:2])
-        near = nearest(name, names)
+        near = nearest(_OF_TERRAFORM.get(name, name), names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
 
     def _field(self, name: str) -> str | None:
@@ -307,12 +308,13 @@ def _bind_positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
 
 
 def _convert(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
-    """Convert `text` to the parameter's type: text, a path, a number, an enum in any case."""
-    if issubclass(parameter.type, Enum):
-        for member in parameter.type:
-            if str(member.value).casefold() == text.casefold():
-                return member
-        expected = f"Allowed values: {', '.join(str(member.value) for member in parameter.type)}."
+    """Convert `text` to the parameter's type: text, a path, a number, a word in any case."""
+    allowed = choices(parameter.type)
+    if allowed:
+        for word, value in allowed.items():
+            if word.casefold() == text.casefold():
+                return value
+        expected = f"Allowed values: {', '.join(allowed)}."
     else:
         try:
             value = parameter.type(text)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.cli.parser.arguments import BOOLEANS, UsageError
+from mlctl.cli.parser.help import meaning
 from mlctl.cli.parser.tree import BEFORE_COMMAND, Arity, CommandNode, Option
 
 VARIABLE = "_MLCTL_COMPLETE"  # `complete_bash` asks for words, `source_bash` for the script
@@ -102,7 +103,8 @@ def _words(root: CommandNode, before: Sequence[str], begun: str) -> Iterator[tup
     """Return the words that can follow, with their meaning; none if the shell completes files."""
     node, open_option = _position(root, before)
     if begun.startswith("-"):
-        yield from ((name, option.help) for option in node.options for name in option.names)
+        for option in node.options:
+            yield from ((name, meaning(option, node.path)) for name in option.names)
     elif open_option is not None:
         suggest = open_option.suggest
         suggested = suggest() if callable(suggest) else suggest

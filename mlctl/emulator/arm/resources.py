@@ -16,8 +16,8 @@ from mlctl.emulator.shapes import views
 from mlctl.kinds.registry import ALL, sharing
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import control, scoring, service
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane import power, scoring, service
 from mlctl.simulator.control_plane.service import AcceptedPut
 from mlctl.simulator.control_plane.state.errors import missing
 
@@ -116,14 +116,12 @@ def nodes(call: Call) -> Response:
     return json_response({"computeType": "AmlCompute", "nodes": listed})
 
 
-def start(call: Call) -> Response:
-    """POST start and restart of a compute instance."""
-    return _set_power(call, power.RUNNING)
-
-
-def stop(call: Call) -> Response:
-    """POST stop of a compute instance."""
-    return _set_power(call, power.STOPPED)
+def switch_power(call: Call) -> Response:
+    """POST start, stop and restart of a compute instance."""
+    call = _with_stored_kind(call)
+    call.require(call.address)
+    on = not call.request.path.casefold().endswith("/stop")
+    return operations.action_response(call, control.switch_power(call.handle, call.address, on=on))
 
 
 def set_idle(call: Call) -> Response:
@@ -138,13 +136,6 @@ def set_idle(call: Call) -> Response:
     if running is not None:
         call.finish(running)  # the service is done when it answers
     return Response(_OK)
-
-
-def _set_power(call: Call, state: str) -> Response:
-    """The answer to a POST that begins to change whether a compute instance runs."""
-    call = _with_stored_kind(call)
-    call.require(call.address)
-    return operations.action_response(call, power.switch(call.handle, call.address, state))
 
 
 def _with_stored_kind(call: Call) -> Call:

@@ -10,7 +10,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane.jobs import artifacts, mlflow_store, records, tracked_runs
+from mlctl.simulator.control_plane.jobs import artifacts, mlflow_store, records
 from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue, StoredRun
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.state import clock
@@ -94,7 +94,7 @@ def every(call: Call, name: str | None = None) -> Iterator[TrackedRun]:
         for stored in _stored(job):
             if stored.parent is not None and name in (None, stored.id):
                 yield _run_within(call, job, stored)
-    for run in tracked_runs.names(call.blob_store, call.scope):
+    for run in mlflow_store.run_names(call.blob_store, call.scope):
         if run not in jobs and name in (None, run):
             yield _run(call, run, {}, {}, {}, ())
 
@@ -159,7 +159,7 @@ def _run(
 ) -> TrackedRun:
     """Return a run with what clients have logged to it; its job's facts take precedence."""
     items, scope = call.blob_store, call.scope
-    sent = tracked_runs.find(items, scope, name) or {"info": {}, "params": {}, "tags": {}}
+    sent = mlflow_store.find_run(items, scope, name) or {"info": {}, "params": {}, "tags": {}}
     merged = {
         "lifecycle_stage": "active",
         "user_id": "",
@@ -172,7 +172,7 @@ def _run(
         "artifact_uri": f"mlflow-artifacts:/{name}/artifacts",
     }
     tags = {"mlflow.runName": str(merged.get("run_name") or name), **tags, **sent["tags"]}
-    values = (*metrics, *tracked_runs.metrics(items, scope, name))
+    values = (*metrics, *mlflow_store.run_metrics(items, scope, name))
     return TrackedRun(name, merged, {**params, **sent["params"]}, tags, values)
 
 

@@ -17,7 +17,7 @@ from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.context import StoredResource

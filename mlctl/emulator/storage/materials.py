@@ -27,7 +27,7 @@ def locate(call: Call, uri: str) -> Path | None:
     kept_here = local_paths.find(call.store, uri) if run else None
     if kept_here is not None and kept_here.exists():
         return kept_here
-    prefix = f"{uploads.artifacts(call, run[1])}{run[2]}" if run else _prefix(call, uri)
+    prefix = f"{uploads.artifacts_folder(call, run[1])}{run[2]}" if run else _prefix(call, uri)
     items = [] if prefix is None else list(call.blob_store.list(ItemKind.BLOB, prefix))
     if prefix is None or not items:
         return local_paths.find(call.store, uri)

@@ -1,4 +1,4 @@
-"""Pending uploads, and datastores whose storage account is the emulator itself."""
+"""Pending uploads, the files of jobs, and datastores whose account is the emulator itself."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from mlctl.emulator.storage import blobs
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.jobs import artifacts
+from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.resources import datastores as store_rules
 from mlctl.simulator.control_plane.state.errors import missing
 
 RUN_FOLDER = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
+NAMED_OUTPUTS = "azureml/{run}"  # of the named outputs, in the default store
 
 
 def container(call: Call, name: str) -> str:
@@ -26,7 +29,7 @@ def container(call: Call, name: str) -> str:
     return f"{_account(call)}/{container}"
 
 
-def artifacts(call: Call, run: str) -> str:
+def artifacts_folder(call: Call, run: str) -> str:
     """Return the container and folder of a run's outputs and logs."""
     return f"{container(call, store_rules.ARTIFACTS)}/{RUN_FOLDER.format(run=run)}"
 
@@ -58,7 +61,7 @@ def reference(call: Call, uri: str) -> dict[str, Data]:
     }
 
 
-def datastores(call: Call) -> Response:
+def show_datastores(call: Call) -> Response:
     """GET of the datastores, newest first, or with `isDefault=true` of the default one."""
     stores = service.list_resources(call.handle, call.kind, None)
     stores.sort(key=lambda store: str(store.body["systemData"]["createdAt"]), reverse=True)
@@ -93,3 +96,21 @@ def secrets(call: Call) -> Response:
 
 def _account(call: Call) -> str:
     return store_rules.account(call.state.seed, call.scope)
+
+
+def write_job_files(call: Call, job: JobRecord) -> list[str]:
+    """Write the files that a job has so far as blobs; the names of its named outputs."""
+    names: dict[str, None] = {}
+    for path, text in artifacts.files_of(job):
+        of_all, *inner = path.parts
+        if of_all == artifacts.OUTPUTS:
+            names[inner[0]] = None
+        store, folder = (
+            (store_rules.ARTIFACTS, RUN_FOLDER)
+            if of_all == artifacts.ARTIFACTS
+            else (store_rules.DEFAULT, NAMED_OUTPUTS)
+        )
+        blob_name = "/".join([folder.format(run=job.row.name), *inner])
+        content = text.encode("utf-8", "surrogateescape")
+        blobs.write_blob(call, container(call, store), blob_name, content)
+    return list(names)

@@ -10,7 +10,7 @@ from mlctl.emulator import Request, Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound, Permanent, Transient
-from mlctl.testing.transport import InProcess
+from mlctl.testing.sdk import InProcess
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import BASE, Azure, Between, Credential, azure, emulated, no, says
 from tests.builders.emulator import WS, with_deployment

@@ -15,7 +15,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import OTHER_TYPE
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: 3 to 32 characters (the documentation says 24, which `validate` holds people to).
@@ -68,24 +68,21 @@ _NODES_MOST = 65_000  # how-to-manage-quotas: where nodes do not communicate
 _NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 
 
-def accept(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
-    """Return the body to store for a PUT of `body` over `old`.
+def accept(request: PutRequest) -> dict[str, Data]:
+    """Return the body to store for a PUT of a cluster.
 
     Raises:
         ServiceError: the request is not valid.
     """
+    address, old = request.address, request.old
     if old is None and not _NAME.fullmatch(address.name):
         raise bad(
             f"Compute name `{address.name}` is invalid: 3 to 32 characters, letters, digits and "
             "`-`, starting with a letter and ending with a letter or digit.",
             "InvalidComputeName",
         )
-    _refuse_other_type(context, address, old, "compute-instance")
-    top, properties = arm_body.read_body(body)
-    for name in _OUTER_READ_ONLY:
-        properties.pop(name, None)
+    _refuse_other_type(request, "compute-instance")
+    top, properties = arm_body.read_body(request, *_OUTER_READ_ONLY)
     declared = arm_body.section(properties, "properties")
     inner = {key: declared[key] for key in declared if key not in _INNER_READ_ONLY}
     properties["properties"] = inner
@@ -93,31 +90,28 @@ def accept(
         raise bad(f"The simulated cloud attaches no computes ({properties['computeType']}).")
     arm_body.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
-    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    arm_body.normalize_location(request, top)
     arm_body.normalize_tags(top)
-    arm_body.normalize_identity(context, address, top)
+    arm_body.normalize_identity(request, top)
     _normalize(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
         del inner[_PORT]  # fixed since the creation of the cluster
-    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
+    arm_body.keep_immutable(request, top, _CREATE_ONLY)
     _fill_in(properties, inner)
     if old is None:
-        check_size(context, inner["vmSize"])
-    _add_read_only(context, top, properties, inner, old)
-    out = arm_body.stored_body(context, address, old, top)
+        check_size(request, inner["vmSize"])
+    _add_read_only(request, top, properties, inner)
+    out = arm_body.stored_body(request, top)
     if old is not None:
-        out["properties"]["modifiedOn"] = clock.iso(context.now)
+        out["properties"]["modifiedOn"] = clock.iso(request.now)
     return out
 
 
-def _refuse_other_type(
-    context: RequestContext, address: Address, old: StoredResource | None, other: str
-) -> None:
+def _refuse_other_type(request: PutRequest, other: str) -> None:
     """Refuse a name of the other type: clusters and compute instances share a collection."""
-    if old is None and context.find(Address(other, address.name), None) is not None:
-        raise conflict(
-            f"The name `{address.name}` is taken by a compute of another type.", OTHER_TYPE
-        )
+    name = request.address.name
+    if request.old is None and request.find(Address(other, name), None) is not None:
+        raise conflict(f"The name `{name}` is taken by a compute of another type.", OTHER_TYPE)
 
 
 def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
@@ -179,13 +173,12 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
 
 
 def _add_read_only(
-    context: RequestContext,
+    request: PutRequest,
     top: dict[str, Data],
     properties: dict[str, Data],
     inner: dict[str, Data],
-    old: StoredResource | None,
 ) -> None:
-    now = clock.iso(context.now)
+    now, old = clock.iso(request.now), request.old
     if old is None:
         read_only = {
             "allocationState": "Steady",
@@ -210,9 +203,9 @@ def _add_read_only(
     top["properties"] = properties
 
 
-def check_size(context: RequestContext, text: str) -> None:
+def check_size(request: PutRequest, text: str) -> None:
     retired = catalog.retirement(text)
-    if retired and retired.date <= clock.today(context.now):
+    if retired and retired.date <= clock.today(request.now):
         raise bad(
             f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
             "VMSizeNotSupported",
@@ -264,14 +257,12 @@ _SHOWN: Mapping[pointer.Pointer, Data] = {
 INSTANCE_RUNNING, INSTANCE_STOPPED = "Running", "Stopped"
 
 
-def accept_instance(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept_instance(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of a compute instance, on which nothing runs."""
-    _refuse_other_type(context, address, old, "compute")
-    power = pointer.get(body, ("properties", "properties", "state"))
-    stored = by_schema.accept(context, address, body, old)
-    properties, now = stored["properties"], clock.iso(context.now)
+    _refuse_other_type(request, "compute")
+    power = pointer.get(request.body, ("properties", "properties", "state"))
+    stored, old = by_schema.accept(request), request.old
+    properties, now = stored["properties"], clock.iso(request.now)
     arm_body.enum_value(properties.get("computeType"), ("ComputeInstance",), "computeType")
     inner = arm_body.section(properties, "properties")
     for at, value in _SHOWN.items():

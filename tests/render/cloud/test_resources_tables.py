@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlctl.kinds import KINDS
-from mlctl.render.cloud import resources, tables
+from mlctl.render.cloud import resources
 
 CLUSTER: dict[str, Any] = {
     "name": "low-pri-cluster",
@@ -24,7 +24,7 @@ CLUSTER: dict[str, Any] = {
 
 def table(*items: dict[str, Any], color: bool = False) -> str:
     """The table of clusters."""
-    rows = tables.rows(list(items), KINDS["compute"].az.columns)
+    rows = resources.rows(list(items), KINDS["compute"].az.columns)
     return resources.output(rows, "table", color=color)
 
 
@@ -73,4 +73,4 @@ def test_every_kind_has_its_columns() -> None:
 
 
 def test_one_resource_is_a_table_of_one_row() -> None:
-    assert len(tables.rows(CLUSTER, KINDS["compute"].az.columns)) == 1
+    assert len(resources.rows(CLUSTER, KINDS["compute"].az.columns)) == 1

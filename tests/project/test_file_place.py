@@ -1,4 +1,4 @@
-"""Which `mlctl.yml` holds: the nearest at or above what a command is about."""
+"""Which `mlctl.yml` holds: the nearest_file at or above what a command is about."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mlctl as library
-from mlctl.project.place import SeveralProjects, nearest, project_file
+from mlctl.project.file import SeveralProjects, nearest_file, project_file
 from tests.builders.shell import Run, cluster, edit
 
 FILE = "mlctl.yml"
@@ -52,7 +52,7 @@ def test_it_is_not_looked_for_above_the_checkout(root: Path) -> None:
     (inner / ".git").mkdir(parents=True)
     project(root)
     assert project_file([inner]) is None
-    assert nearest(str(root / "infra" / "new" / "folder")) == str(root / FILE)
+    assert nearest_file(str(root / "infra" / "new" / "folder")) == str(root / FILE)
 
 
 def test_outside_of_a_checkout_it_is_not_looked_for_where_everybody_may_write(root: Path) -> None:

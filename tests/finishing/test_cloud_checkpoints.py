@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.finishing.checkpoints import count_saved_steps
+from mlctl.finishing.cloud import count_saved_steps
 
 
 @pytest.mark.parametrize(

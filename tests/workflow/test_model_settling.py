@@ -9,7 +9,7 @@ import pytest
 import mlctl
 from mlctl.kinds.address import Address
 from mlctl.service_errors import TIMED_OUT, Permanent
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import wait_until_settled
 from tests.builders.shell import cluster, edit
 
 CPU = Address("compute", "cpu")

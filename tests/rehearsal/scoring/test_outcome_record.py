@@ -9,8 +9,7 @@ import pytest
 
 from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.scoring.deployment import Deployment
-from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
-from mlctl.rehearsal.scoring.record import Record
+from mlctl.rehearsal.scoring.outcome import Record, RehearsalOutcome, Status
 
 FAILED = {"failed": {"type": "OSError", "message": "", "place": None, "text": ""}}
 

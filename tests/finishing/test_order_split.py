@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.finishing.split import split_by_folders
+from mlctl.finishing.order import split_by_folders
 
 URI = "azureml://datastores/d/paths/images/"
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from mlctl.rehearsal.descendants import swept
+from mlctl.rehearsal.process import swept
 from mlctl.rehearsal.worker.node import running_below
 from tests.builders import rehearsed
 

@@ -1,62 +1,67 @@
-"""`mlctl doctor`: checks of credentials, workspace, permissions, locks and quotas."""
+"""`mlctl doctor` checks the setup; `mlctl configure` sets defaults, and never writes az's file."""
 
 from __future__ import annotations
 
+import configparser
+import io
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.health import (
+from mlctl.backends.ports.monitor import (
     HealthCheck,
     HealthStatus,
     SupportsHealthChecks,
     SupportsReport,
 )
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.declare import flag
+from mlctl.cli.parser.tree import SWITCH
+from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.exits import Exit
-from mlctl.cli.shell.scope import ScopeError
+from mlctl.cli.shell.output import Output, Query, print_data
+from mlctl.cli.shell.project_paths import project_file_of
+from mlctl.cli.shell.scope import (
+    LOCATION,
+    PARTS,
+    Configuration,
+    ScopeError,
+    ScopePart,
+    own_file,
+    read_ini,
+)
 from mlctl.cli.shell.session import Session
+from mlctl.pointer import Data
 from mlctl.render.cloud import health
 from mlctl.service_errors import ServiceError
+from mlctl.source.files import PROJECT_FILE
 from mlctl.version import __version__
 
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
 
-
-class DoctorFormat(StrEnum):
-    """How findings are written."""
-
-    HUMAN = "human"
-    JSON = "json"
+DoctorFormat: TypeAlias = Literal["human", "json"]
 
 
 def doctor(
     session: Session,
-    output: DoctorFormat = flag("Output format of the findings.", "-o", default=DoctorFormat.HUMAN),
-    report: Path | None = flag(
-        "Record the form of the service's responses: status codes, header names and body "
-        "keys. The file contains no values, ids or names, so you can send it to the authors.",
-        metavar="FILE",
-    ),
+    output: DoctorFormat = flag("-o", default="human"),
+    report: Path | None = flag(metavar="FILE"),
 ) -> Exit:
-    """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems.
-
-    Changes nothing. Exits with 1 if there is an error, and with 0 otherwise, even with warnings.
-    """
+    """Check credentials, workspace, permissions, locks and quotas, and say how to fix problems."""
     checks = []
     for check in _checks(session, report):
         checks.append(check)
-        if output is DoctorFormat.HUMAN:
+        if output == "human":
             session.out(health.line(check, color=session.color(sys.stdout)))
             sys.stdout.flush()  # the next one may take a while
-    if output is DoctorFormat.JSON:
+    if output == "json":
         session.out_data(health.document(checks))
     else:
         session.out("\n" + health.summary(checks))
@@ -146,4 +151,71 @@ def _installed(name: str) -> str:
         return "(missing)"
 
 
-COMMANDS = {"doctor": doctor}
+_KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
+
+
+def configure(
+    session: Session,
+    defaults: list[TypedFlag] | None = flag("-d", metavar="NAME=VALUE ..."),
+    list_defaults: str | None = flag("-l", metavar=SWITCH),
+    output: Output = "json",
+    query: Query = None,
+) -> None:
+    """Set or list defaults: subscription, resource group, workspace and location."""
+    if not defaults and list_defaults is None:
+        raise UsageError("give --defaults NAME=VALUE ..., or --list-defaults.")
+    if defaults:
+        _write(
+            own_file(session.environment),
+            dict(_pairs(session, flag_values(defaults))),
+        )
+    if list_defaults is not None:
+        fresh = Configuration.read(project_file_of(()), session.environment)
+        print_data(session, list(_list_defaults(fresh)), output, query)
+
+
+def _pairs(session: Session, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and values; scripts for az may set others, which are of no use here."""
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and name in _KNOWN:
+            yield name, value
+            continue
+        why = f"'{text}' is not a default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+        if not equals or not session.as_az:
+            raise UsageError(why)
+        session.say(f"WARNING: {why}")
+
+
+def _write(path: Path, values: Mapping[str, str]) -> None:
+    """Put the values into the file, in one atomic write."""
+    sections = read_ini(path)
+    defaults = {**sections.get("defaults", {}), **values}
+    sections["defaults"] = {name: value for name, value in defaults.items() if value}
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_dict(sections)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    parser.write(text)
+    files.write(path, text.getvalue().encode(), private=True)
+
+
+def _list_defaults(settings: Configuration) -> Iterator[Data]:
+    for name, part in _KNOWN.items():
+        value = settings.configured(part)
+        if value is not None:
+            yield {"name": name, "source": _origin(settings, part), "value": value}
+
+
+def _origin(settings: Configuration, part: ScopePart) -> str:
+    variable = next((name for name in part.variables if settings.environment.get(name)), None)
+    if variable is not None:
+        return f"${variable}"
+    if settings.project.text(part.key):
+        document = settings.project.document
+        return document.source.name if document else PROJECT_FILE
+    own_default = settings.own.get("defaults", {}).get(part.default)
+    return str(own_file(settings.environment)) if own_default else "az configure"
+
+
+COMMANDS = {"doctor": doctor, "configure": configure}
