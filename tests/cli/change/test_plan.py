@@ -304,6 +304,84 @@ def test_a_plan_of_other_tools_files_says_that_they_declare_nothing(
     assert (done.code, "note: these files declare no resources" in done.err) == (0, True)
 
 
+PIPELINE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json
+type: pipeline
+jobs:
+  train: {type: command, command: echo, environment: azureml:torch:1, compute: azureml:cpu, gpus: 3}
+"""
+SCHEDULE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/schedule.schema.json
+name: weekly
+trigger: {type: cron, expression: "0 0 * * 0"}
+create_job: ../jobs/train.yml
+"""
+
+
+def test_what_runs_a_file_with_errors_is_left_out_with_it(mlctl: Run, tmp_path: Path) -> None:
+    for name, text in (("jobs/train.yml", PIPELINE), ("schedules/weekly.yml", SCHEDULE)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    cluster(tmp_path / "cpu.yml")
+    done = mlctl("plan", ".", "--keep-going")
+    assert (done.code, "Plan: 1 to add" in done.out) == (1, True)
+    assert "left out: `jobs/train.yml` and `schedules/weekly.yml`" in done.err
+    assert "--> jobs/train.yml:4:95" in done.err
+
+
+def test_a_plan_that_keeps_going_says_once_what_is_no_resource(mlctl: Run, sample: Path) -> None:
+    (sample / "template.yml").write_text("$schema: amlCompute.schema.json\nname: <NAME>\n")
+    (sample / "params.yml").write_text("learning_rate: 0.1\n")
+    assert mlctl("plan", "sample", "--keep-going").err.count("sample/params.yml") == 1
+
+
+def test_a_plan_of_other_tools_files_says_that_they_declare_nothing(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "params.yml").write_text("learning_rate: 0.1\n")
+    done = mlctl("plan", ".")
+    assert (done.code, "note: these files declare no resources" in done.err) == (0, True)
+
+
+PIPELINE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json
+type: pipeline
+jobs:
+  train: {type: command, command: echo, environment: azureml:torch:1, compute: azureml:cpu, gpus: 3}
+"""
+SCHEDULE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/schedule.schema.json
+name: weekly
+trigger: {type: cron, expression: "0 0 * * 0"}
+create_job: ../jobs/train.yml
+"""
+
+
+def test_what_runs_a_file_with_errors_is_left_out_with_it(mlctl: Run, tmp_path: Path) -> None:
+    for name, text in (("jobs/train.yml", PIPELINE), ("schedules/weekly.yml", SCHEDULE)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    cluster(tmp_path / "cpu.yml")
+    done = mlctl("plan", ".", "--keep-going")
+    assert (done.code, "Plan: 1 to add" in done.out) == (1, True)
+    assert "left out: `jobs/train.yml` and `schedules/weekly.yml`" in done.err
+    assert "--> jobs/train.yml:4:95" in done.err
+
+
+def test_a_plan_that_keeps_going_says_once_what_is_no_resource(mlctl: Run, sample: Path) -> None:
+    (sample / "template.yml").write_text("$schema: amlCompute.schema.json\nname: <NAME>\n")
+    (sample / "params.yml").write_text("learning_rate: 0.1\n")
+    assert mlctl("plan", "sample", "--keep-going").err.count("sample/params.yml") == 1
+
+
+def test_a_plan_of_other_tools_files_says_that_they_declare_nothing(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "params.yml").write_text("learning_rate: 0.1\n")
+    done = mlctl("plan", ".")
+    assert (done.code, "note: these files declare no resources" in done.err) == (0, True)
+
+
 def test_nothing_is_left_to_go_on_with_where_every_file_has_errors(
     mlctl: Run, sample: Path
 ) -> None:
