@@ -30,8 +30,6 @@ SECRETS = {
     "PEM": ("x {}", "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----"),
 }
 HARMLESS = [
-    "InstrumentationKey=${KEY};IngestionEndpoint=https://example.org/",
-    "InstrumentationKey=${KEY};IngestionEndpoint=https://example.org/",
     "registry.azurecr.io/x@sha256:" + "0f" * 32,
     "2d3b5c7e-1111-2222-3333-444455556666",
     "azureml:classifier@latest",

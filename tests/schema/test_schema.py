@@ -177,40 +177,6 @@ def test_what_was_written_in_2021_is_answered_with_its_present_form(
     assert hint in (the(schema, text).hint or "")
 
 
-@pytest.mark.parametrize(
-    ("schema", "text", "hint"),
-    [
-        ("commandJob", JOB + "code: {local_path: ./src}\n", "`code: ./src`"),
-        ("commandJob", JOB + "compute: {target: azureml:gpu}\n", "`compute: azureml:gpu`"),
-        ("commandJob", JOB + "inputs: {data: {folder: ./data}}\n", "write `path`"),
-        ("sweepJob", JOB + "type: sweep_job\n", "did you mean `sweep`?"),
-        ("environment", "name: torch\ndocker: {image: ubuntu}\n", "write `image`"),
-        ("managedOnlineEndpoint", "name: heart\ntype: online\n", "an endpoint has no type"),
-    ],
-)
-def test_what_was_written_in_2021_is_answered_with_its_present_form(
-    schema: str, text: str, hint: str
-) -> None:
-    assert hint in (the(schema, text).hint or "")
-
-
-@pytest.mark.parametrize(
-    ("schema", "text", "hint"),
-    [
-        ("commandJob", JOB + "code: {local_path: ./src}\n", "`code: ./src`"),
-        ("commandJob", JOB + "compute: {target: azureml:gpu}\n", "`compute: azureml:gpu`"),
-        ("commandJob", JOB + "inputs: {data: {folder: ./data}}\n", "write `path`"),
-        ("sweepJob", JOB + "type: sweep_job\n", "did you mean `sweep`?"),
-        ("environment", "name: torch\ndocker: {image: ubuntu}\n", "write `image`"),
-        ("managedOnlineEndpoint", "name: heart\ntype: online\n", "an endpoint has no type"),
-    ],
-)
-def test_what_was_written_in_2021_is_answered_with_its_present_form(
-    schema: str, text: str, hint: str
-) -> None:
-    assert hint in (the(schema, text).hint or "")
-
-
 def test_each_missing_field_is_a_finding_of_its_own() -> None:
     assert told("amlCompute", "tier: dedicated\n") == [
         "MLC102 `name` is missing",

@@ -48,22 +48,6 @@ def test_drift_of_the_other_files_is_shown_where_it_keeps_going(mlctl: Run, chan
     assert "left out: `infra/broken.yml`" in done.err
 
 
-def test_drift_of_the_other_files_is_shown_where_it_keeps_going(mlctl: Run, changed: Path) -> None:
-    (changed / "infra" / "broken.yml").write_text("$schema: amlCompute.schema.json\nname: <N>\n")
-    assert mlctl("drift", "infra").out == ""
-    done = mlctl("drift", "infra", "--keep-going", "--detailed-exitcode")
-    assert (done.code, done.out.endswith("Drift: 1 resource differs.\n")) == (1, True)
-    assert "left out: `infra/broken.yml`" in done.err
-
-
-def test_drift_of_the_other_files_is_shown_where_it_keeps_going(mlctl: Run, changed: Path) -> None:
-    (changed / "infra" / "broken.yml").write_text("$schema: amlCompute.schema.json\nname: <N>\n")
-    assert mlctl("drift", "infra").out == ""
-    done = mlctl("drift", "infra", "--keep-going", "--detailed-exitcode")
-    assert (done.code, done.out.endswith("Drift: 1 resource differs.\n")) == (1, True)
-    assert "left out: `infra/broken.yml`" in done.err
-
-
 def test_what_was_deleted_is_missing(mlctl: Run, changed: Path) -> None:
     mlctl("compute", "delete", "-n", "cpu", "--yes")
     done = mlctl("drift", "infra", "--detailed-exitcode")
