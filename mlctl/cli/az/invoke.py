@@ -109,7 +109,7 @@ def of_deployment(
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
         listed = runs.list(endpoint, deployment)
-        jobs.print_jobs(session, listed, printing.output, printing.query)
+        jobs.print_job(session, listed, printing.output, printing.query)
 
 
 # Beyond the commands that all kinds have, by kind.
