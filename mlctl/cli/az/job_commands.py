@@ -54,7 +54,7 @@ def update(
             if after.get(key) != before.get(key)
         }
         job = jobs.change(name, changes) if changes else job
-        print_job(session, job, printing.output, printing.query)
+        print_job(session, job, printing)
         if web:
             show_page(session, job)
 
