@@ -109,7 +109,7 @@ def of_deployment(
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
         listed = runs.list(endpoint, deployment)
-        jobs.print_jobs(session, listed, printing)
+        jobs.print_job(session, listed, printing)
 
 
 # Beyond the commands that all kinds have, by kind.

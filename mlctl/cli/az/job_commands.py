@@ -14,6 +14,7 @@ from mlctl.cli.shell.command import Commands
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.pointer import Data
 from mlctl.schema import Schema
+from mlctl.schema.compiled import compile_schema
 
 _EXPERIMENT = "experiment_name"  # in Microsoft's own example; the service does not change it
 _ARM_NAMES = {"display_name": "displayName", "description": "description", "tags": "tags"}
@@ -26,6 +27,7 @@ _SCHEMA: Schema = {
         "tags": {"type": "object", "additionalProperties": _TEXT},
     },
 }
+_has_type = compile_schema(_SCHEMA)
 
 
 def update(
@@ -40,33 +42,25 @@ def update(
     with opened(session) as jobs:
         job = jobs.show(name)
         properties = job.body["properties"]
-        before: dict[str, Data] = {
+        current: dict[str, Data] = {
             key: properties[arm] for key, arm in _ARM_NAMES.items() if properties.get(arm)
         }
-        after = copy.deepcopy(before)
-        edit(after, generic_updates(edits), _SCHEMA, force_string=edits.force_string)
-        _refuse_other_types(after)
-        if after.pop(_EXPERIMENT, None) is not None:
+        edited = copy.deepcopy(current)
+        edit(edited, generic_updates(edits), _SCHEMA, force_string=edits.force_string)
+        if _has_type is None or not _has_type(edited):
+            why = "a display name and a description are texts, tags a mapping of names to texts"
+            raise UsageError(f"{why}: --set display_name=Nightly tags.team=ds")
+        if edited.pop(_EXPERIMENT, None) is not None:
             session.note(f"{_EXPERIMENT}: a job stays in the experiment it was submitted to")
         changes: dict[str, Data] = {
-            arm: after.get(key, {} if key == "tags" else "")
+            arm: edited.get(key, {} if key == "tags" else "")
             for key, arm in _ARM_NAMES.items()
-            if after.get(key) != before.get(key)
+            if edited.get(key) != current.get(key)
         }
         job = jobs.change(name, changes) if changes else job
         print_job(session, job, printing)
         if web:
             show_page(session, job)
-
-
-def _refuse_other_types(fields: dict[str, Data]) -> None:
-    for key, value in fields.items():
-        texts = value.values() if isinstance(value, dict) and key == "tags" else (value,)
-        if (key == "tags") is not isinstance(value, dict) or not all(
-            isinstance(text, str) for text in texts
-        ):
-            kind = "a mapping of names to texts" if key == "tags" else "text"
-            raise UsageError(f"`{key}` takes {kind}: --set tags.team=ds display_name=Nightly")
 
 
 _JOB: Commands = {

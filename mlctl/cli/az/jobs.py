@@ -80,7 +80,7 @@ def list_(
         listed = (
             jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
         )
-        print_jobs(session, listed, printing)
+        print_job(session, listed, printing)
 
 
 def wait(
@@ -218,18 +218,13 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
-def print_job(session: Session, job: Job, printing: OutputArgs) -> None:
-    """Print one job on stdout."""
+def print_job(session: Session, job: Job | list[Job], printing: OutputArgs) -> None:
+    """Print a job on stdout, or a list of jobs."""
     from mlctl.render.cloud import jobs
 
-    printing.print(session, jobs.resource(job, session.scope), jobs.LIST)
-
-
-def print_jobs(session: Session, listed: list[Job], printing: OutputArgs) -> None:
-    """Print several jobs on stdout."""
-    from mlctl.render.cloud import jobs
-
-    printing.print(session, [jobs.resource(job, session.scope) for job in listed], jobs.LIST)
+    several = job if isinstance(job, list) else [job]
+    data = [jobs.resource(item, session.scope) for item in several]
+    printing.print(session, data if several is job else data[0], jobs.LIST)
 
 
 def ended(session: Session, job: Job) -> Exit:
