@@ -64,7 +64,9 @@ def describe(call: Call) -> Response:
     title = endpoint.address.name
     text = f"API specification for the Azure Machine Learning service {title}"
     newest = call.request.query_value("version", "2") == "3"
-    scored = {"responses": {"200": {"description": "The response of the scoring script."}}}
+    scored: dict[str, Data] = {
+        "responses": {"200": {"description": "The response of the scoring script."}}
+    }
     schema: Data = {"schema": {"type": "object"}}
     if newest:
         version, body = {"openapi": "3.0.3"}, {"content": {"application/json": schema}}
