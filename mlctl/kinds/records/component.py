@@ -13,7 +13,6 @@ from mlctl.pointer import Data
 
 _SCHEMA = "component"
 _FORMS = ("command", "pipeline", "parallel", "spark")
-_SIGNING = "registries are outside the workspace"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -53,9 +52,5 @@ KIND = Kind(
         needs_file=True,
         limits_lists=True,
         sample=("samples/components/train.yml", "train_model"),
-        not_here={
-            "create --skip-validation": "mlctl refuses what az would, before it sends anything",
-            "prepare-for-sign": _SIGNING,
-        },
     ),
 )
