@@ -257,6 +257,7 @@ ROUTES = (
     Route("GET PUT DELETE", _BLOBS + "/{blob*}", blobs.handle, needs=_NOTHING),
     Route("GET", _SCORED, data_plane.health, needs=_NOTHING),
     Route("GET POST", _SCORED + "/score", data_plane.score, needs=_NOTHING),
+    Route("GET", _SCORED + "/swagger.json", data_plane.describe, needs=_NOTHING),
     Route("GET", "/mlctl/faults", faults.show, needs=_TOKEN),
     Route("POST", "/mlctl/faults", faults.add, needs=_TOKEN),
     Route("DELETE", "/mlctl/faults", faults.clear, needs=_TOKEN),

@@ -138,8 +138,8 @@ class AzureJobs:
         at_run = {"isArchived": "hidden"}
         sent = {at_run.get(key, key): value for key, value in changes.items()}
         job = self.show(name)
-        before, tags = job.body["properties"].get("tags") or {}, changes.get("tags")
-        if isinstance(tags, Mapping) and before.keys() - tags.keys():
+        old_tags, tags = job.body["properties"].get("tags") or {}, changes.get("tags")
+        if isinstance(tags, Mapping) and old_tags.keys() - tags.keys():
             raise Permanent("TagStays", f"mlctl cannot remove a tag of job {name} on Azure")
         self._change_run(job, sent)
         return self.show(name)

@@ -229,6 +229,7 @@ class LocalBackend(
 
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
         from mlctl.simulator.control_plane import local_paths
+        from mlctl.simulator.control_plane.jobs import artifacts
 
         store = self.handle.store
         workspace = registries.kept(store, registry) if registry else self.handle
@@ -236,7 +237,11 @@ class LocalBackend(
         if stored is None:
             raise missing(model)
         uri = str(stored.body["properties"]["modelUri"])
-        local_paths.copy(store, uri, folder / model.name, str(model))
+        simulated = artifacts.files_at(self.handle, uri) if not local_paths.find(store, uri) else ()
+        if simulated:
+            local_paths.write(simulated, uri, folder / model.name)
+        else:
+            local_paths.copy(store, uri, folder / model.name, str(model))
 
     def registries(self) -> builtins.list[dict[str, Data]]:
         from mlctl.simulator.control_plane import own_registries

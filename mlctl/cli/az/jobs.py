@@ -84,7 +84,7 @@ def list_(
         listed = (
             jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
         )
-        print_jobs(session, listed, output, query)
+        print_job(session, listed, output, query)
 
 
 def wait(
@@ -223,22 +223,15 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
-def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
-    """Print one job on stdout."""
-    from mlctl.render.cloud import jobs
-
-    print_data(session, jobs.resource(job, session.scope), output, query, jobs.LIST)
-
-
-def print_jobs(
-    session: Session, listed: list[Job], output: OutputFormat | None, query: str | None
+def print_job(
+    session: Session, job: Job | list[Job], output: OutputFormat | None, query: str | None
 ) -> None:
-    """Print several jobs on stdout."""
+    """Print a job on stdout, or a list of jobs."""
     from mlctl.render.cloud import jobs
 
-    print_data(
-        session, [jobs.resource(job, session.scope) for job in listed], output, query, jobs.LIST
-    )
+    several = job if isinstance(job, list) else [job]
+    data = [jobs.resource(item, session.scope) for item in several]
+    print_data(session, data if several is job else data[0], output, query, jobs.LIST)
 
 
 def ended(session: Session, job: Job) -> Exit:

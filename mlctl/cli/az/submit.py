@@ -1,12 +1,12 @@
-"""`mlctl job create` and `mlctl batch-pool submit`: jobs without an endpoint."""
+"""`mlctl job create`, `batch-pool submit` and `schedule trigger`: jobs without an endpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from mlctl.backends.ports.backend import Backend, SupportsUpload
+from mlctl.backends.ports.backend import Backend, SupportsSchedules, SupportsUpload
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
@@ -17,13 +17,14 @@ from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
-from mlctl.cli.shell.command import duration
+from mlctl.cli.shell.command import Commands, duration
 from mlctl.cli.shell.output import OutputArgs, Query, print_data
 from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.files import expanded
 from mlctl.kinds import Resource, Scope, kind_of
+from mlctl.kinds.address import Address
 from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import complete, encode
 from mlctl.planning.preflight import references
@@ -204,3 +205,24 @@ def register(backend: Backend, asset: Resource) -> None:
 def body(resource: Resource, scope: Scope) -> dict[str, Data]:
     """Return a resource as ARM has it."""
     return encode(complete(resource.values, resource.form), resource.form, scope)
+
+
+def trigger(
+    session: Session,
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+) -> None:
+    """Start a job of a schedule now, regardless of its next time."""
+    with session.backend() as backend:
+        if not isinstance(backend, SupportsSchedules):
+            text = f"the {backend.name} backend cannot start jobs of schedules"
+            raise Permanent("NotSupported", text)
+        job = backend.trigger(Address("schedule", name))
+    print_data(session, {"job_name": job}, printing.output, printing.query)
+
+
+COMMANDS: Mapping[str, Commands] = {
+    "batch-pool": {"submit": submit},
+    "schedule": {"trigger": trigger},
+}

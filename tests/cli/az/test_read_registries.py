@@ -187,3 +187,25 @@ def test_a_model_whose_files_are_not_to_be_had_is_refused_with_the_reason(
     (tmp_path / "gone.pkl").unlink()
     done = mlctl("model", "download", *line.split())
     assert (done.code != 0, why in done.err) == (True, True), done.err
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("azureml://jobs/fit/outputs/model", "m/model/output.txt"),
+        ("azureml://jobs/fit/outputs/artifacts/paths/trained", "m/trained/output.txt"),
+        ("runs:/fit/trained", "m/trained/output.txt"),
+        ("azureml://jobs/fit/outputs/artifacts/paths/user_logs", "m/user_logs/std_log.txt"),
+    ],
+)
+def test_a_model_of_a_simulated_job_is_downloaded_as_simulated(
+    mlctl: Run, tmp_path: Path, path: str, file: str
+) -> None:
+    job = "command: echo 1\nenvironment: {image: x}\noutputs: {model: {type: uri_folder}}\n"
+    (tmp_path / "job.yml").write_text(job)
+    assert mlctl("job", "create", "-f", "job.yml", "-n", "fit", "--stream").code == 0
+    mlctl("model", "create", "-n", "m", "-v", "1", "--path", path)
+    assert mlctl("model", "download", "-n", "m", "-v", "1").code == 0
+    assert (tmp_path / file).read_text()
+    again = mlctl("model", "create", "-n", "copy", "--path", str(Path(file).parent))
+    assert again.code == 0
