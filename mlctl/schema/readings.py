@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from mlctl import pointer
 from mlctl.diagnostics import Diagnostic
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import rules
+from mlctl.schema.places import places
+from mlctl.schema.structure import Schema, resolved
 from mlctl.source import Document
 
 # As marshmallow reads them, which the SDK checks documents with.
@@ -19,6 +22,9 @@ _TRUE = ("true", "yes", "on", "y", "t")
 _FALSE = ("false", "no", "off", "n", "f")
 _LONGEST = 40  # characters of a number
 _STRICT = "search_space"  # where only whole numbers are whole numbers
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[Tt \t]+\d.*)?")
+# Where az sends a date on as text.
+_DATED = {"tags", "properties", "environment_variables", "flavors", "utc_time_created"}
 
 
 def read_as_az_does(errors: Iterable[ValidationError], document: Document) -> Iterator[Diagnostic]:
@@ -36,6 +42,18 @@ def read_as_az_does(errors: Iterable[ValidationError], document: Document) -> It
             hint = quoted if isinstance(reading, str) else f"write {shown}"
             message = f"`{pointer.dotted(at)}` is written as {kind}; az reads it as `{shown}`"
             yield Diagnostic(rules.READ_OTHERWISE, message, document.label(at), hint)
+
+
+def unquoted_dates(document: Document, schema: Schema) -> Iterator[Diagnostic]:
+    """Yield a finding for each date without quotes that stands for text: az takes none."""
+    for at, part in dict(places(resolved(schema), document.data)).items():
+        text = pointer.get(document.data, at)
+        if not isinstance(text, str) or not _DATE.fullmatch(text) or not _DATED.isdisjoint(at):
+            continue
+        of_component = at == ("version",) and "number" in part.get("type", ())
+        if document.written(at) == text and not of_component:
+            message = f"`{pointer.dotted(at)}` takes text, not the date `{text}`"
+            yield Diagnostic(rules.WRONG_TYPE, message, document.label(at), f'quote it: "{text}"')
 
 
 def _type_errors(
