@@ -17,8 +17,8 @@ from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema, places
 from mlctl.source import Document
 
-# `azureml:NAME`, `https://...`; `file:` is local, a letter and a colon is a drive
-_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
+# `azureml:NAME`, `https://...`, an ARM id; `file:` is local, a letter and a colon is a drive
+_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:|/subscriptions/", re.IGNORECASE)
 _NOT_CLUSTERS = ("local", "serverless")  # values of `compute` that are not a resource
 
 
