@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mlctl.cli.parser.completion import SCRIPTS
+from mlctl.cli.parser.completion import script
 from mlctl.cli.parser.tree import CommandNode
 
 _HEAD = """\
@@ -83,7 +83,7 @@ def _text(text: str) -> str:
 
 
 COMPLETIONS: Mapping[str, str] = {
-    "mlctl.bash": SCRIPTS["bash"],
-    "_mlctl": SCRIPTS["zsh"],
-    "mlctl.fish": SCRIPTS["fish"],
+    "mlctl.bash": script("bash"),
+    "_mlctl": script("zsh"),
+    "mlctl.fish": script("fish"),
 }

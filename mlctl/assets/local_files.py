@@ -20,7 +20,7 @@ from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds import KINDS, online_io
+from mlctl.kinds import KINDS, datastore_uri, online_io
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.facts import UploadTarget
@@ -344,11 +344,5 @@ def _read_content(
 
 def _uri(upload: Upload, scope: Scope) -> str:
     """Return where the SDK uploads content: a folder named by its hash in the default store."""
-    return f"{_datastore(scope)}/{upload.folder}/{Path(upload.path).name}"
-
-
-def _datastore(scope: Scope) -> str:
-    return (
-        f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
-        f"/workspaces/{scope.workspace}/datastores/workspaceblobstore/paths"
-    )
+    path = f"azureml://datastores/workspaceblobstore/paths/{upload.folder}/{Path(upload.path).name}"
+    return datastore_uri.long(path, scope, "resourcegroups")

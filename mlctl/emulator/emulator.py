@@ -61,8 +61,8 @@ class Emulator:
             response = error_response(self._error_to_answer(error))
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
             response = error_response(_internal_error(self._explain(error)))
-        response = response.with_headers(service_headers(request, response))
-        return faults.apply_to(response, struck).with_headers(_common_headers(request, number))
+        headers = {**_common_headers(request, number), **service_headers(request, response)}
+        return faults.apply_to(response, struck).with_headers(headers)
 
     def _answer(self, request: Request, number: str, struck: list[HttpFault]) -> Response:
         self._tick()

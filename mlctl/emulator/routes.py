@@ -13,7 +13,6 @@ from mlctl.emulator.arm import (
     assets,
     authorization,
     capacity,
-    connections,
     faults,
     jobs,
     monitor,
@@ -29,6 +28,7 @@ from mlctl.emulator.mlflow import tracking
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds import ALL, Kind
+from mlctl.kinds.registry import arm_type
 from mlctl.service_errors import NotFound, Permanent
 
 Handler = Callable[[Call], Response]
@@ -96,13 +96,9 @@ def _kind_routes() -> Iterator[Route]:
             yield from _asset_routes(kind.name) if kind.versioned else _resource_routes(kind)
 
 
-def _collection(kind: Kind) -> str:
-    above = _collection(ALL[kind.parent]) + "/{parent}" if kind.parent else _WS
-    return f"{above}/{kind.collection}"
-
-
 def _resource_routes(kind: Kind) -> Iterator[Route]:
-    pattern, name = _collection(kind), kind.name
+    name = kind.name
+    pattern = f"{_WS}/{arm_type(name).replace('/', '/{parent}/')}"
     yield Route("GET", pattern, resources.show_all, name)
     item = pattern + "/{name}"
     yield Route("GET", item, resources.show, name)
@@ -153,10 +149,10 @@ ROUTES = (
     Route("GET", _STORES, uploads.show_datastores, "datastore"),  # newest first, unlike others
     *_kind_routes(),
     Route("POST", _COMPUTE + "/listNodes", resources.nodes, "compute"),
-    Route("GET", _WS + "/connections", connections.show_all),
-    Route("GET", _WS + "/connections/{name}", connections.show),
-    Route("PUT", _WS + "/connections/{name}", connections.write),
-    Route("DELETE", _WS + "/connections/{name}", connections.delete),
+    Route("GET", _WS + "/connections", workspaces.show_connections),
+    Route("GET", _WS + "/connections/{name}", workspaces.show_connection),
+    Route("PUT", _WS + "/connections/{name}", workspaces.write_connection),
+    Route("DELETE", _WS + "/connections/{name}", workspaces.delete_connection),
     *(
         Route("POST", f"{_COMPUTE}/{action}", resources.switch_power, "compute")
         for action in ("start", "stop", "restart")
@@ -261,6 +257,7 @@ ROUTES = (
     Route("GET PUT DELETE", _BLOBS + "/{blob*}", blobs.handle, needs=_NOTHING),
     Route("GET", _SCORED, data_plane.health, needs=_NOTHING),
     Route("GET POST", _SCORED + "/score", data_plane.score, needs=_NOTHING),
+    Route("GET", _SCORED + "/swagger.json", data_plane.describe, needs=_NOTHING),
     Route("GET", "/mlctl/faults", faults.show, needs=_TOKEN),
     Route("POST", "/mlctl/faults", faults.add, needs=_TOKEN),
     Route("DELETE", "/mlctl/faults", faults.clear, needs=_TOKEN),

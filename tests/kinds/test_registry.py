@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.az import field_values, invoke
+from mlctl.cli.az import commands, field_values
 from mlctl.emulator.shapes import assets as asset_shapes
 from mlctl.emulator.shapes import errors, protocols, views
 from mlctl.kinds import ALL, DOCUMENTS, KINDS, Kind, children
@@ -27,7 +27,7 @@ TABLES: dict[str, Mapping[str, Any]] = {
     "mlctl/emulator/shapes/assets.py: ASSETS": asset_shapes.ASSETS,
     "mlctl/emulator/shapes/errors.py: _MISSING": errors._MISSING,
     "mlctl/emulator/shapes/protocols.py: PROTOCOLS": protocols.PROTOCOLS,
-    "mlctl/cli/az/invoke.py: MORE": invoke.MORE,
+    "mlctl/cli/az/commands.py: MORE": commands.MORE,
 }
 NAMES = "|".join(sorted(ALL))
 # `address.kind == "compute"`, `"model" == kind.name`, `case "job"`, `in ("code", "component")`.

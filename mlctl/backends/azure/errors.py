@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 from azure.core.exceptions import (
     AzureError,
@@ -29,6 +30,7 @@ from mlctl import service_errors
 from mlctl.masking import mask
 from mlctl.pointer import Data, check_depth, get
 
+_T = TypeVar("_T")
 _UNAUTHORIZED = 401
 # Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are from the
 # documentation of the resource manager and the machine learning service, unverified.
@@ -138,6 +140,16 @@ def answers_decoded() -> Iterator[None]:
             f"it does not have the documented shape ({type(error).__name__}: {redact(str(error))})"
         )
         raise malformed_response(why) from error
+
+
+def decodes_answers(cls: type[_T]) -> type[_T]:
+    """Decode answers of an undocumented shape in the public methods and properties of a class."""
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, FunctionType) and not name.startswith("_"):
+            setattr(cls, name, answers_decoded()(member))
+        elif isinstance(member, property) and member.fget is not None:
+            setattr(cls, name, property(answers_decoded()(member.fget)))
+    return cls
 
 
 def malformed_response(why: str) -> service_errors.Transient:

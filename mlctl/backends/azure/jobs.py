@@ -15,17 +15,15 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
-from random import Random
 from typing import Any
 from uuid import UUID
 
 from mlctl import catalog
 from mlctl.backends.azure import capacity, errors, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
-from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.errors import answers_decoded
+from mlctl.backends.azure.clouds import FRONT, Cloud, data_plane, data_plane_token
+from mlctl.backends.azure.errors import decodes_answers
 from mlctl.backends.azure.job_bodies import created, job_of, newest, recent, run_of
-from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.catalog import limits
@@ -43,6 +41,7 @@ _SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two polls of a job
 
 
+@decodes_answers
 @dataclass(frozen=True, slots=True)
 class AzureJobs:
     """The jobs of one workspace; each method does what its port says."""
@@ -55,7 +54,6 @@ class AzureJobs:
     def simulated(self) -> bool:
         return False
 
-    @answers_decoded()
     def invoke(
         self,
         endpoint: str,
@@ -75,7 +73,6 @@ class AzureJobs:
         job = _invoke(plane, uri, deployment, body, self.show)
         return self._tagged(job, body["tags"]) if body.get("tags") else job
 
-    @answers_decoded()
     def create(
         self,
         name: str | None,
@@ -97,11 +94,9 @@ class AzureJobs:
         )
         return job_of(data)
 
-    @answers_decoded()
     def show(self, name: str) -> Job:
         return job_of(self.arm.get(self._at(name)))
 
-    @answers_decoded()
     def list(
         self,
         endpoint: str | None = None,
@@ -122,24 +117,22 @@ class AzureJobs:
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
         return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS), limit)
 
-    @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
         """List unfinished jobs; a list with the newest first is not read to its end."""
         at = workspace_path(self.scope) + "/jobs"
         listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
-    @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
         """Return the children that the run history has."""
         base = self._base()
-        url = f"{base.rstrip('/')}{self._run(name)}/children"
+        run = f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
+        url = f"{base.rstrip('/')}{run}/children"
         runs = [
             run_of(run, self.scope) for run in data_plane(self.arm, self.cloud, base).pages(url, "")
         ]
         return sorted(runs, key=created)
 
-    @answers_decoded()
     def change(self, name: str, changes: Mapping[str, Data]) -> Job:
         """Change the run, as azure-ai-ml 1.35.2 archives a job; tags that are not sent stay."""
         at_run = {"isArchived": "hidden"}
@@ -151,7 +144,6 @@ class AzureJobs:
         self._change_run(job, sent)
         return self.show(name)
 
-    @answers_decoded()
     def cancel(self, name: str) -> Job:
         job = self.show(name)
         if job.ended:
@@ -176,7 +168,6 @@ class AzureJobs:
                 return
             clock.pause(min(_LOOK, seconds - at))
 
-    @answers_decoded()
     def stream(self, name: str) -> None:
         """Stream as azure-ai-ml does."""
         self.show(name)
@@ -185,9 +176,9 @@ class AzureJobs:
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """Raise a ServiceError: not supported."""
-        raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
+        text = f"mlctl cannot get the metrics of jobs from Azure yet: ask MLflow for run `{name}`"
+        raise Permanent("NotSupported", text)
 
-    @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
         """Download as azure-ai-ml does."""
         job = self.show(name)
@@ -232,9 +223,6 @@ class AzureJobs:
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
 
-    def _run(self, name: str) -> str:
-        return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
-
     def _base(self) -> str:
         """Return the URL of the workspace's data plane, from its discovery URL."""
         url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
@@ -247,10 +235,6 @@ class AzureJobs:
 
 def _no_output(name: str, output: str | None) -> NotFound:
     return NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
-
-
-def _not_here(subject: str, instead: str) -> Permanent:
-    return Permanent("NotSupported", f"mlctl cannot get {subject} from Azure yet: {instead}")
 
 
 _BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
@@ -319,7 +303,8 @@ def _invoke(
         Transient: refused for now; or the answer was lost and the job cannot be found.
         ServiceError: the service refuses.
     """
-    name = str(body.get("name") or _new_name(plane.clock.rng))
+    usual = f"batchjob-{UUID(int=plane.clock.rng.getrandbits(128), version=4)}"  # as the service's
+    name = str(body.get("name") or usual)
     headers = {"azureml-model-deployment": deployment} if deployment else {}
     try:
         data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=headers)
@@ -348,11 +333,6 @@ def _refuse_local(body: Mapping[str, Data]) -> None:
                 " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
             )
             raise Permanent("LocalInput", text)
-
-
-def _new_name(rng: Random) -> str:
-    """Return a name like those that the service generates for such jobs."""
-    return f"batchjob-{UUID(int=rng.getrandbits(128), version=4)}"
 
 
 def _sent(body: Mapping[str, Data], name: str) -> Data:

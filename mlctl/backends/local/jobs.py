@@ -19,8 +19,6 @@ from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine.event_log import LoggedEvent
-from mlctl.simulator.engine.metrics import Bucket
 from mlctl.workload import Workload
 
 
@@ -42,19 +40,16 @@ def metrics(
     """Return metrics of a cluster; a ServiceError if cluster (404) or metric do not exist."""
     series_list = measured.aggregate(place, cluster, names, interval=interval, span=span)
     return [
-        Series(series.name, series.interval, tuple(_interval(bucket) for bucket in series.buckets))
+        Series(
+            series.name,
+            series.interval,
+            tuple(
+                MetricInterval(measured.interval_start(b), b.average, b.minimum, b.maximum, b.total)
+                for b in series.buckets
+            ),
+        )
         for series in series_list
     ]
-
-
-def _interval(bucket: Bucket) -> MetricInterval:
-    return MetricInterval(
-        measured.interval_start(bucket),
-        bucket.average,
-        bucket.minimum,
-        bucket.maximum,
-        bucket.total,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +125,9 @@ class LocalJobs(jobs.Jobs):
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[jobs.JobProgress]:
         for event in job_events.follow(self.handle, name, seconds, detail=detail):
-            events = tuple(map(_happening, event.events))
+            events = (jobs.JobEvent(entry.at, entry.event, entry.facts) for entry in event.events)
             counts = cluster_nodes.node_state_counts(event.nodes) if event.nodes else {}
-            yield jobs.JobProgress(event.now, self._job(event.record), counts, events)
+            yield jobs.JobProgress(event.now, self._job(event.record), counts, tuple(events))
 
     def metrics(self, name: str) -> builtins.list[jobs.MetricPoint]:
         return [jobs.MetricPoint(*point) for point in job_events.metrics(self.handle, name)]
@@ -145,7 +140,3 @@ class LocalJobs(jobs.Jobs):
 
     def _job(self, record: JobRecord) -> jobs.Job:
         return jobs.Job(record.row.name, record.body(self.handle.scope))
-
-
-def _happening(event: LoggedEvent) -> jobs.JobEvent:
-    return jobs.JobEvent(event.at, event.event, event.facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from mlctl.cli.az import args as flags
@@ -28,6 +29,16 @@ from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
+# The modules whose COMMANDS have those of a kind beyond the ones that all kinds have.
+MORE = {
+    "compute": "mlctl.cli.az.compute",
+    "batch-endpoint": "mlctl.cli.az.invoke",
+    "batch-deployment": "mlctl.cli.az.invoke",
+    "batch-pool": "mlctl.cli.az.submit",
+    "schedule": "mlctl.cli.az.submit",
+    "online-endpoint": "mlctl.cli.az.scoring",
+    "online-deployment": "mlctl.cli.az.scoring",
+}
 _SHARED = ("model", "environment", "data")  # kinds that az copies to a registry
 _DOWNLOADED = ("model",)  # ... and whose files it downloads to a folder
 _Args = TypeVar("_Args", bound=OutputArgs)
@@ -54,11 +65,8 @@ def register(app: CommandGroup, kind_name: str) -> None:
     group = CommandGroup(help=f"Manage {_plural(kind)}.")
     for command in _commands(kind):
         add(group, command.name, _body(command, kind), (*command.own, *flags.OUTPUT), command.text)
-    if not kind.versioned:  # nothing runs on an asset
-        from mlctl.cli.az.invoke import MORE
-
-        if kind.name in MORE:
-            register_commands(group, MORE[kind.name]())
+    if kind.name in MORE:
+        register_commands(group, import_module(MORE[kind.name]).COMMANDS[kind.name])
     app.groups[kind_name] = group
 
 

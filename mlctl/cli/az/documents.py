@@ -30,6 +30,7 @@ from mlctl.source.overlay import (
     with_flag_values,
 )
 
+_IDS = "user_assigned_identities"
 _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--version"}
 
 
@@ -82,6 +83,7 @@ def document_to_update(
     names = [] if is_empty(document) else [_as_it_is(name, as_it_is) for name in _names(typed.args)]
     edited = _apply_edits([*names, *typed.values], document, below, typed)
     _refuse_renaming(edited, as_it_is)
+    _drop_old_ids(edited.data, as_it_is.data)
     cleared = dict(_cleared(as_it_is.data, edited.data, typed.kind))
     for at, empty in cleared.items():
         pointer.put(edited.data, at, empty)
@@ -193,6 +195,15 @@ def _value(updated: UpdatedField, schema_: Schema) -> FlagValue:
     text = f"{dotted(updated.at)}={'***' if secret else updated.text}"
     value = text if updated.flag is UpdateFlag.SET else updated.text
     return FlagValue(updated.at, None, updated.flag.value, value)
+
+
+def _drop_old_ids(edited: dict[str, Data], live: Mapping[str, Data]) -> None:
+    """Leave out the live user identities where the new type has none, as az does."""
+    new, old = edited.get("identity"), live.get("identity")
+    if not isinstance(new, dict) or not isinstance(old, dict):
+        return
+    if "user" not in str(new.get("type")).casefold() and new.get(_IDS) == old.get(_IDS):
+        new.pop(_IDS, None)
 
 
 def _refuse_renaming(edited: OverlaidDocument, live: Document) -> None:

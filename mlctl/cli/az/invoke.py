@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -68,7 +68,7 @@ def invoke(
         notice = job_.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)
-        jobs.print_job(session, job_, printing.output, printing.query)
+        jobs.print_job(session, job_, printing)
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
@@ -109,45 +109,13 @@ def of_deployment(
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
         listed = runs.list(endpoint, deployment)
-        jobs.print_job(session, listed, printing.output, printing.query)
+        jobs.print_job(session, listed, printing)
 
 
-def _of_computes() -> Commands:
-    from mlctl.cli.az import metrics, power
-
-    return {"metrics": metrics.metrics, **power.COMMANDS}
-
-
-def _of_pools() -> Commands:
-    from mlctl.cli.az import submit
-
-    return {"submit": submit.submit}
-
-
-def _of_schedules() -> Commands:
-    from mlctl.cli.az import schedules
-
-    return schedules.COMMANDS
-
-
-def _of_online(group: str) -> Callable[[], Commands]:
-    def commands() -> Commands:
-        from mlctl.cli.az import scoring
-
-        return scoring.COMMANDS[group]
-
-    return commands
-
-
-# Commands of a kind beyond those that all kinds have.
-MORE: Mapping[str, Callable[[], Commands]] = {
-    "compute": _of_computes,
-    "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
-    "batch-deployment": lambda: {"list-jobs": of_deployment},
-    "batch-pool": _of_pools,
-    "schedule": _of_schedules,
-    "online-endpoint": _of_online("online-endpoint"),
-    "online-deployment": _of_online("online-deployment"),
+# Beyond the commands that all kinds have, by kind.
+COMMANDS: Mapping[str, Commands] = {
+    "batch-endpoint": {"invoke": invoke, "list-jobs": of_endpoint},
+    "batch-deployment": {"list-jobs": of_deployment},
 }
 
 InputType: TypeAlias = Literal["uri_folder", "uri_file"]

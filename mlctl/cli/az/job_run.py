@@ -186,7 +186,7 @@ class _Progress:
         elif self.session.quiet or not self.session.color(sys.stderr):
             yield self._change
         else:
-            from mlctl.render.cloud.live_runs import viewing
+            from mlctl.render.cloud.local_runs import viewing
 
             with viewing(sys.stderr, self.plan, self.folder) as view:
                 yield view.change

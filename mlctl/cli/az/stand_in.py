@@ -7,10 +7,14 @@ On the azure backend, and with `--pass-through`, the rest goes to the real az.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast, get_args
@@ -24,10 +28,12 @@ from mlctl.cli.shell.output import OutputFormat, output_format, print_data
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
+from mlctl.service_errors import Permanent
 from mlctl.version import __version__
 
 if TYPE_CHECKING:
     from mlctl.backends.local.backend import LocalBackend
+
 
 MARK = "mlctl az-shim"  # how the file `az` identifies itself in its first lines
 CURL = "--curl"  # not a command of az: the following arguments are for the curl of the shim
@@ -49,9 +55,7 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
         )
         return mlctl([*arguments, *["--only-show-errors"] * reads_one_value])
     if first == CURL:
-        from mlctl.cli.az import curl
-
-        return curl.run(Session(GlobalArgs()), arguments)
+        return run_curl(Session(GlobalArgs()), arguments)
     session = Session(GlobalArgs())
     local = session.backend_name == "local"
     if first == "configure" and not (local and _LISTS_DEFAULTS & {*arguments}):
@@ -323,3 +327,65 @@ _ANSWERS: Mapping[str, _Answer] = {
     "--version": _fixed(_VERSIONS),
     "login": _listed(_account),
 }
+
+
+REAL = "MLCTL_CURL"  # names the real curl, which `az-shim` has found
+_MANAGEMENT = "management.azure.com"
+# Hosts of Azure, and the emulator's path for each.
+_HOSTS = (
+    (r"(?P<name>[\w-]+)\.[\w-]+\.inference\.ml\.azure\.com", r"/inference/\g<name>"),
+    (r"management\.azure\.com", ""),
+    (r"[\w-]+\.api\.azureml\.ms", ""),
+    (r"login\.microsoftonline\.com", ""),
+)
+
+
+def run_curl(session: Session, args: Sequence[str]) -> int:
+    """Run curl with these arguments; return its exit code."""
+    program = session.environment.get(REAL, "curl")
+    if session.backend_name != "local" or not any(map(_is_azures, args)):
+        os.execvp(program, [program, *args])  # noqa: S606  # it is what the user asked for
+    with _emulator() as (url, options):
+        urls = [redirect(argument, url) for argument in args]
+        line = [program, *urls, "--noproxy", "*", *options]
+        return subprocess.run(line, check=False).returncode  # noqa: S603
+
+
+def _is_azures(argument: str) -> bool:
+    return redirect(argument, "") != argument
+
+
+def redirect(argument: str, url: str) -> str:
+    """Replace an Azure URL in an argument by the emulator's."""
+    for host, place in _HOSTS:
+        at = rf"^(?P<flag>(?:--url=)?)https?://{host}(?::443)?(?=[/?]|$)"
+        changed = re.sub(at, rf"\g<flag>{url}{place}", argument)
+        if changed != argument:
+            return changed
+    return argument
+
+
+@contextmanager
+def _emulator() -> Iterator[tuple[str, list[str]]]:
+    """Return the URL of a running emulator, or one for this call, and options of curl.
+
+    An emulator for one call has no lasting port: its answers contain links to the host of Azure,
+    which the next call sends to the next emulator.
+    """
+    from mlctl.emulator import instance_file
+
+    running = instance_file.find_running(instance_file.FILE)
+    if running is not None:
+        yield running.url, ["--cacert", running.ca_file] if running.ca_file else []
+        return
+    command = [sys.executable, "-P", "-m", "mlctl", "emulator", "start", "--http", "--json"]
+    command += ["--allow-host", _MANAGEMENT]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own
+    try:
+        line = server.stdout.readline() if server.stdout else ""
+        if not line:
+            raise Permanent("NoEmulator", "no emulator could be started; see its message above")
+        yield str(json.loads(line)["url"]), ["--header", f"Host: {_MANAGEMENT}"]
+    finally:
+        server.terminate()
+        server.wait()

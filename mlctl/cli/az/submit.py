@@ -1,29 +1,30 @@
-"""`mlctl job create` and `mlctl batch-pool submit`: jobs without an endpoint."""
+"""`mlctl job create`, `batch-pool submit` and `schedule trigger`: jobs without an endpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from mlctl.backends.ports.backend import Backend, SupportsUpload
+from mlctl.backends.ports.backend import Backend, SupportsSchedules, SupportsUpload
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
-from mlctl.cli.az.jobs import Output, Web
+from mlctl.cli.az.jobs import Web
 from mlctl.cli.az.stream import stream
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
-from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import OutputArgs, Query, print_data
+from mlctl.cli.shell.command import Commands, duration
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.files import expanded
 from mlctl.kinds import Resource, Scope, kind_of
+from mlctl.kinds.address import Address
 from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import complete, encode
 from mlctl.planning.preflight import references
@@ -80,7 +81,7 @@ def create(
             jobs.write(expanded(args.save_as), [dump(data)])
         jobs.let_time_pass(session, runs, job.name)
         shown = runs.show(job.name)
-        jobs.print_job(session, shown, printing.output, printing.query)
+        jobs.print_job(session, shown, printing)
         if args.web:
             jobs.show_page(session, shown)
     return stream(session, job.name, None) if args.stream else Exit.OK
@@ -99,7 +100,7 @@ def validate(
     with session.backend() as backend:
         failed = resources(session, backend, args) is None
     result = "Failed" if failed else "Succeeded"
-    print_data(session, {"result": result}, printing.output, printing.query)
+    printing.print(session, {"result": result})
     return Exit.ERROR if failed else Exit.OK
 
 
@@ -123,11 +124,10 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 
 def submit(
     session: Session,
+    printing: OutputArgs,
     time: str = flag("--duration", default=..., metavar="DURATION"),
     name: str | None = flag("-n", metavar="NAME"),
     job_name: str | None = flag(metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """Submit a job to the classic batch service, as its clients did with a pool id."""
     from mlctl.backends.local.backend import LocalBackend
@@ -137,7 +137,7 @@ def submit(
         if not isinstance(backend, LocalBackend):
             raise Permanent("RetiredService", "the classic batch service has been retired")
         job = backend.jobs.submit(name, length, job_name)
-        jobs.print_job(session, job, output, query)
+        jobs.print_job(session, job, printing)
 
 
 def resources(
@@ -204,3 +204,24 @@ def register(backend: Backend, asset: Resource) -> None:
 def body(resource: Resource, scope: Scope) -> dict[str, Data]:
     """Return a resource as ARM has it."""
     return encode(complete(resource.values, resource.form), resource.form, scope)
+
+
+def trigger(
+    session: Session,
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+) -> None:
+    """Start a job of a schedule now, regardless of its next time."""
+    with session.backend() as backend:
+        if not isinstance(backend, SupportsSchedules):
+            text = f"the {backend.name} backend cannot start jobs of schedules"
+            raise Permanent("NotSupported", text)
+        job = backend.trigger(Address("schedule", name))
+    printing.print(session, {"job_name": job})
+
+
+COMMANDS: Mapping[str, Commands] = {
+    "batch-pool": {"submit": submit},
+    "schedule": {"trigger": trigger},
+}

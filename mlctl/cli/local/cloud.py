@@ -163,7 +163,7 @@ def usage(
     query: Query = None,
 ) -> None:
     """List node-hours and cost by tier for every cluster, pool and job."""
-    from mlctl.simulator.control_plane import billing
+    from mlctl.simulator.control_plane import metrics
 
     with opened(session) as cloud:
         data: list[Data] = [
@@ -175,7 +175,7 @@ def usage(
                 "cost": "unknown" if row.cost is None else round(row.cost, 6),
                 "gone": row.gone,
             }
-            for row in billing.summarize(cloud.handle)
+            for row in metrics.summarize_usage(cloud.handle)
         ]
     day = session.price_list.as_of.isoformat()
     session.note(f"USD, {prices.OF}, {day}; low priority at the price of Spot")

@@ -17,8 +17,10 @@ _LOCKS = locks.PROVIDER + "/"
 def check_locks(call: Call, path: str) -> None:
     """Refuse a write if a lock on its scope or above forbids it."""
     method = call.request.method
+    if method not in ("PUT", "PATCH", "POST", "DELETE"):
+        return
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
-    if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
+    if _LOCKS.casefold() not in scope.casefold():
         with call.store.read() as db:
             locks.check(
                 db, scope, LockedAction.DELETE if method == "DELETE" else LockedAction.WRITE

@@ -15,7 +15,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes.errors import NoSuchData
 from mlctl.emulator.shapes.protocols import result_url
-from mlctl.emulator.storage import materials, uploads
+from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent, ServiceError
@@ -34,7 +34,9 @@ _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
 _CHANGEABLE = ("displayName", "description", "tags", "isArchived")
 _CANCELLATION = "jc"  # what the id of a cancellation begins with
 _CANCELLING = 20.0  # seconds until a pipeline is cancelled (recorded: at most 30)
-_POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
+# Virtual seconds that pass between two looks at a job where time is virtual: at least a minute, and
+# a fourth of the job's age. The SDK's `stream` waits up to a minute before it looks again.
+_POLL, _OF_AGE = 60.0, 0.25
 
 
 def invoke(call: Call) -> Response:
@@ -55,7 +57,7 @@ def invoke(call: Call) -> Response:
     if servers is None:
         job = creation.invoke(call.handle, invocation)
     else:
-        code = servers.settings(partial(materials.locate, call))
+        code = servers.settings(partial(uploads.locate_files, call))
         job, _ = batch.invoke(call.handle, invocation, code)
     deployment = Address("batch-deployment", str(job.row.deployment), job.row.endpoint)
     at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
@@ -78,7 +80,7 @@ def create(call: Call) -> Response:
     if servers is None:
         new_job = creation.create(call.handle, request)
     else:
-        code = servers.settings(partial(materials.locate, call))
+        code = servers.settings(partial(uploads.locate_files, call))
         # Code that logs here by itself finds its run, as on the service.
         mlflow_store.log_run(call.blob_store, call.scope, name, {})
         try:
@@ -157,7 +159,8 @@ def wait_for(call: Call) -> JobRecord:
     job = job_of(call)
     if call.settings.pace is not VIRTUAL or job.view.ended is not None:
         return job
-    deque(job_events.follow(call.handle, _stored_name(job), _POLL, detail=False), maxlen=0)
+    passing = max(_POLL, (call.at_home().state.now - job.row.created) * _OF_AGE)
+    deque(job_events.follow(call.handle, _stored_name(job), passing, detail=False), maxlen=0)
     return job_of(call)
 
 

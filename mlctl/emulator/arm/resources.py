@@ -143,14 +143,14 @@ def _with_stored_kind(call: Call) -> Call:
     kinds = sharing(call.kind)
     if not kinds[1:]:
         return call
-    typed = [replace(call, kind=kind.name) for kind in kinds]
-    for candidate in typed:
+    for kind in kinds:
+        candidate = replace(call, kind=kind.name)
         if candidate.peek(candidate.address) is not None:
             return candidate
-    for kind, candidate in zip(kinds, typed, strict=True):
+    for kind in kinds if call.request.method == "PUT" else ():
         at, word = kind.arm.live_type or ((), "")
-        if call.request.method == "PUT" and pointer.get(call.data, at) == word:
-            return candidate
+        if pointer.get(call.data, at) == word:
+            return replace(call, kind=kind.name)
     return call
 
 

@@ -15,6 +15,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.job import RUN
 from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.emulator.storage import blobs, uploads
+from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts, records
@@ -189,10 +190,6 @@ def resolve_uris(call: Call) -> Response:
 
 def _uri(call: Call, asset: str) -> Data:
     run, _, output = asset.partition("/")
-    scope = call.scope
-    workspace = (
-        f"subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
-        f"/workspaces/{scope.workspace}"
-    )
     folder = f"{uploads.NAMED_OUTPUTS.format(run=run)}/{output}/"
-    return f"azureml://{workspace}/datastores/{datastores.DEFAULT}/paths/{folder}"
+    path = f"azureml://datastores/{datastores.DEFAULT}/paths/{folder}"
+    return datastore_uri.long(path, call.scope, "resourcegroups")

@@ -293,7 +293,8 @@ async def _body(receive: Receive, largest: int, timeout: float) -> bytes | None:
     parts: list[bytes] = []
     size = 0
     while True:
-        message = await asyncio.wait_for(receive(), timeout)
+        async with asyncio.timeout(timeout):  # `wait_for` would make a task of each
+            message = await receive()
         if message["type"] == "http.disconnect":
             return b"" if size <= largest else None
         size += len(message.get("body", b""))

@@ -14,7 +14,7 @@ from uuid import uuid4
 from mlctl.dataclasses import replace
 from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.mlflow import registry, runs, search
+from mlctl.emulator.mlflow import registry, runs
 from mlctl.emulator.mlflow.runs import TrackedRun
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
@@ -187,7 +187,7 @@ def _stage(stage: str) -> Callable[[Call], Data]:
 
 def _search(call: Call) -> Data:
     ids = {str(entry) for entry in call.data.get("experiment_ids") or ()}
-    test = search.matching(str(call.data.get("filter") or ""))
+    test = runs.matching(str(call.data.get("filter") or ""))
     stages = {"DELETED_ONLY": ("deleted",), "ALL": ("active", "deleted")}.get(
         str(call.data.get("run_view_type")), ("active",)
     )
@@ -198,7 +198,7 @@ def _search(call: Call) -> Data:
     ]
     first = int(call.data.get("page_token") or 0)
     end = first + int(call.data.get("max_results") or _MOST)
-    page = search.ordered(listed, call.data.get("order_by") or ())
+    page = runs.ordered(listed, call.data.get("order_by") or ())
     next_page = {"next_page_token": str(end)} if end < len(page) else {}
     return {"runs": [run.body() for run in page[first:end]], **next_page}
 

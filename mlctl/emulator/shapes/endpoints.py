@@ -183,20 +183,14 @@ def _request_settings(field: ResponseField) -> Data:
     return settings
 
 
-def _host_url(path: str, *, here: bool) -> Rule:
-    """A URL at the host that an endpoint has once nothing goes on.
-
-    What the emulator serves is `here`, at a path of its own: it has one host.
-    """
+def _host_url(path: str) -> Rule:
+    """A URL that an endpoint has once nothing goes on: a path here, where Azure has a host."""
 
     def value(field: ResponseField) -> Data:
         address, call = field.occasion.address, field.occasion.call
-        region = call.state.location
-        if (here or call.settings.servers is not None) and address is not None:
-            scope = call.scope
-            place = f"{scope.subscription}/{scope.resource_group}/{scope.workspace}"
-            return f"{call.request.base}/online/{place}/{address.name}/{path}"
-        return f"https://{address.name if address else ''}.{region}.inference.ml.azure.com/{path}"
+        scope = call.scope
+        place = f"{scope.subscription}/{scope.resource_group}/{scope.workspace}"
+        return f"{call.request.base}/online/{place}/{address.name if address else ''}/{path}"
 
     return when_done(value)
 
@@ -207,8 +201,8 @@ ONLINE_ENDPOINT: Shape = {
         {
             "description": stored,
             "properties": _own_properties,
-            "scoringUri": _host_url("score", here=True),
-            "swaggerUri": _host_url("swagger.json", here=False),
+            "scoringUri": _host_url("score"),
+            "swaggerUri": _host_url("swagger.json"),
             "authMode": otherwise("Key"),
             "keys": omitted,
             "provisioningState": _endpoint_state,

@@ -13,7 +13,7 @@ from mlctl.emulator.shapes.endpoints import (
     ONLINE_DEPLOYMENT,
     ONLINE_ENDPOINT,
 )
-from mlctl.emulator.shapes.schedule import SCHEDULE
+from mlctl.emulator.shapes.job import SCHEDULE
 from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, render
 from mlctl.emulator.shapes.workspace import DATASTORE
 from mlctl.pointer import Data

@@ -18,7 +18,6 @@ from mlctl.simulator.control_plane.resources.operations import LongRunningOperat
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.errors import bad, missing
 from mlctl.simulator.control_plane.state.settings import CloudSettings
-from mlctl.simulator.control_plane.state.store import TABLES
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
@@ -115,8 +114,11 @@ def wait(workspace: WorkspaceHandle, seconds: float) -> None:
 def reset(workspace: WorkspaceHandle, seed: str) -> None:
     """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
     with workspace.store.write() as db:
-        for table in TABLES:
-            db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
+        db.execute("PRAGMA defer_foreign_keys = ON")  # in whatever order tables are emptied
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            if table not in ("world", "engine"):  # which have one row each
+                db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
         db.execute(
             "UPDATE engine SET generation = generation + 1, active = 0, now = 0, last_at = 0,"
             " last_command = 0, state = ''"

@@ -45,7 +45,7 @@ def plane_of(cloud: str, url: str, credential: Any = None) -> ArmClient:
     from azure.core.pipeline.transport import RequestsTransport
 
     from mlctl.backends.azure import ArmClient, Cloud
-    from mlctl.backends.azure.planes import data_plane
+    from mlctl.backends.azure.clouds import data_plane
 
     session = requests.Session()
     everywhere: Any = InProcess(emulated())

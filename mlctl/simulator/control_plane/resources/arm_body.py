@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from mlctl import catalog, pointer
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import PROVIDER, Address, kind_of
-from mlctl.kinds.registry import RECORDS
+from mlctl.kinds.registry import RECORDS, arm_type
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state import clock
@@ -20,7 +20,7 @@ from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 _MOST_CHARACTERS = 80  # characters of a value in a message
 # Of endpoints and deployments: "begin with letter, 3-32, letters+numbers, single dashes ok"
 # (how-to-manage-quotas).
-_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
+_NAME = r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*"
 _READ_ONLY = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
@@ -60,14 +60,10 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
 def stored_body(request: PutRequest, top: dict[str, Data]) -> dict[str, Data]:
     """Return the body to store; equal to the old one, with its times, if nothing changed."""
     address, old = request.address, request.old
-    above, name = (
-        (address.parent, address.name) if address.version is None else (None, address.version)
-    )
-    collection = RECORDS[address.kind].collection
-    holder = RECORDS[address.kind].parent
-    nested = f"{RECORDS[holder].collection}/{collection}" if above and holder else collection
-    kind = f"{nested}/versions" if address.version is not None else nested
-    head = {"id": address.id(request.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
+    kind, name = f"{PROVIDER}/workspaces/{arm_type(address.kind)}", address.name
+    if address.version is not None:
+        kind, name = f"{kind}/versions", address.version
+    head = {"id": address.id(request.scope), "name": name, "type": kind}
     order = ("location", "tags", "identity", "kind", "sku")
     body = head | {key: top.pop(key) for key in order if key in top}
     properties = top.pop("properties")
@@ -180,14 +176,14 @@ def normalize_location(request: PutRequest, top: dict[str, Data]) -> None:
 
 
 _SPELLINGS = (
-    (re.compile("/resourcegroups/", re.IGNORECASE), "/resourceGroups/"),
-    (re.compile("/subscriptions/", re.IGNORECASE), "/subscriptions/"),
+    ("/resourcegroups/", "/resourceGroups/"),
+    ("/subscriptions/", "/subscriptions/"),
     (
-        re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
+        r"/providers/microsoft\.network/virtualnetworks/",
         "/providers/Microsoft.Network/virtualNetworks/",
     ),
     (
-        re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
+        r"/providers/microsoft\.managedidentity/userassignedidentities/",
         "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/",
     ),
 )
@@ -196,7 +192,7 @@ _SPELLINGS = (
 def arm_id(text: str) -> str:
     """Return an ARM id with its fixed parts in the usual letter case."""
     for pattern, spelling in _SPELLINGS:
-        text = pattern.sub(spelling, text)
+        text = re.sub(pattern, spelling, text, flags=re.IGNORECASE)
     return text
 
 
@@ -323,7 +319,7 @@ def check_endpoint_name(request: PutRequest) -> None:
         ServiceError: it breaks the rules.
     """
     name = request.address.name
-    if request.old is None and not _NAME.fullmatch(name):
+    if request.old is None and not re.fullmatch(_NAME, name):
         role = "deployment" if request.address.parent else "endpoint"
         rule = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The {role} name `{name}` is invalid: {rule}.", "BadRequest")

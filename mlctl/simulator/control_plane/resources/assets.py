@@ -17,7 +17,7 @@ from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
-_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}")
+_NAME = r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}"
 _READ_ONLY = ("provisioningState",)
 _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
@@ -44,7 +44,7 @@ def accept(request: PutRequest) -> dict[str, Data]:
     address, old = request.address, request.old
     if address.version is None:
         raise bad(f"`{address}` has no version.", "UserError")
-    if old is None and not _NAME.fullmatch(address.name):
+    if old is None and not re.fullmatch(_NAME, address.name):
         raise bad(
             f"The name `{address.name}` is invalid: up to 255 letters, digits, `-`, `_` and `.`, "
             "starting with a letter or digit.",
@@ -112,7 +112,7 @@ def _keep_content(request: PutRequest, properties: dict[str, Data]) -> None:
 _SPEC = "componentSpec"  # where it is, of the properties of a component
 _DROPPED = ("_source",)
 _CURATED = "azureml://registries/azureml/environments"
-_SHORT = re.compile(r"azureml:(?P<name>[^/:@]+)(?::(?P<version>[^/:]+)|@latest)")
+_SHORT = r"azureml:(?P<name>[^/:@]+)(?::(?P<version>[^/:]+)|@latest)"
 _OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PUT may change these
 
 
@@ -135,7 +135,7 @@ def _normalize_spec(request: PutRequest, spec: Data) -> Data:
         if address.name == ANONYMOUS
         else {**_texts(fields), **identity}
     )
-    short = _SHORT.fullmatch(str(out.get("environment", "")))
+    short = re.fullmatch(_SHORT, str(out.get("environment", "")))
     if short is not None:
         reference = Address("environment", short["name"], version=short["version"])
         if request.find(reference, None) is None:

@@ -30,14 +30,6 @@ _OUTER_READ_ONLY = (
     "isAttachedCompute",
     "resourceId",
 )
-_INNER_READ_ONLY = (
-    "allocationState",
-    "allocationStateTransitionTime",
-    "currentNodeCount",
-    "targetNodeCount",
-    "nodeStateCounts",
-    "errors",
-)
 _ACCOUNT = "userAccountCredentials"
 _PORT = "remoteLoginPortPublicAccess"
 # All fields but those of `az ml compute update`: tags, max_instances, min_instances,
@@ -65,7 +57,21 @@ _CREATE_ONLY = [
 ]
 _ATTACHED = ("VirtualMachine", "Kubernetes", "AKS", "SynapseSpark", "HDInsight", "Databricks")
 _NODES_MOST = 65_000  # how-to-manage-quotas: where nodes do not communicate
-_NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
+_STATES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
+# What the service says of the nodes of a new cluster.
+_NO_NODES: Mapping[str, Data] = {
+    "allocationState": "Steady",
+    "currentNodeCount": 0,
+    "targetNodeCount": 0,
+    "nodeStateCounts": {f"{state}NodeCount": 0 for state in _STATES},
+    "errors": None,
+    "allocationStateTransitionTime": None,  # when it was created
+}
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "vmPriority": ("Dedicated", "LowPriority"),
+    "osType": ("Linux", "Windows"),
+    _PORT: ("Enabled", "Disabled", "NotSpecified"),
+}
 
 
 def accept(request: PutRequest) -> dict[str, Data]:
@@ -84,7 +90,7 @@ def accept(request: PutRequest) -> dict[str, Data]:
     _refuse_other_type(request, "compute-instance")
     top, properties = arm_body.read_body(request, *_OUTER_READ_ONLY)
     declared = arm_body.section(properties, "properties")
-    inner = {key: declared[key] for key in declared if key not in _INNER_READ_ONLY}
+    inner = {key: declared[key] for key in declared if key not in _NO_NODES}
     properties["properties"] = inner
     if properties.get("computeType") in _ATTACHED:
         raise bad(f"The simulated cloud attaches no computes ({properties['computeType']}).")
@@ -100,7 +106,8 @@ def accept(request: PutRequest) -> dict[str, Data]:
     _fill_in(properties, inner)
     if old is None:
         check_size(request, inner["vmSize"])
-    _add_read_only(request, top, properties, inner)
+    _add_read_only(request, properties, inner)
+    properties["computeLocation"] = top["location"]
     out = arm_body.stored_body(request, top)
     if old is not None:
         out["properties"]["modifiedOn"] = clock.iso(request.now)
@@ -117,16 +124,9 @@ def _refuse_other_type(request: PutRequest, other: str) -> None:
 def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
     if "vmSize" in inner:
         inner["vmSize"] = str(inner["vmSize"]).upper()
-    if "vmPriority" in inner:
-        inner["vmPriority"] = arm_body.enum_value(
-            inner["vmPriority"], ("Dedicated", "LowPriority"), "vmPriority"
-        )
-    if "osType" in inner:
-        inner["osType"] = arm_body.enum_value(inner["osType"], ("Linux", "Windows"), "osType")
-    if _PORT in inner:
-        inner[_PORT] = arm_body.enum_value(
-            inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT
-        )
+    for name, words in _WORDS.items():
+        if name in inner:
+            inner[name] = arm_body.enum_value(inner[name], words, name)
     subnet = arm_body.section(inner, "subnet").get("id")
     if subnet:
         inner["subnet"] = {"id": arm_body.arm_id(str(subnet))}
@@ -173,34 +173,16 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
 
 
 def _add_read_only(
-    request: PutRequest,
-    top: dict[str, Data],
-    properties: dict[str, Data],
-    inner: dict[str, Data],
+    request: PutRequest, properties: dict[str, Data], inner: dict[str, Data]
 ) -> None:
-    now, old = clock.iso(request.now), request.old
-    if old is None:
-        read_only = {
-            "allocationState": "Steady",
-            "allocationStateTransitionTime": now,
-            "currentNodeCount": 0,
-            "targetNodeCount": 0,
-            "nodeStateCounts": {f"{state}NodeCount": 0 for state in _NODES},
-            "errors": None,
-        }
-        times = {"createdOn": now, "modifiedOn": now}
-    else:
-        was = old.body["properties"]
-        read_only = {name: was["properties"][name] for name in _INNER_READ_ONLY}
-        times = {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
-    properties["properties"] = dict(sorted((inner | read_only).items()))
-    properties |= {
-        "computeLocation": top["location"],
-        "isAttachedCompute": False,
-        "provisioningErrors": None,
-        **times,
-    }
-    top["properties"] = properties
+    now = clock.iso(request.now)
+    nodes = {**_NO_NODES, "allocationStateTransitionTime": now}
+    was: Mapping[str, Data] = {"createdOn": now, "modifiedOn": now, "properties": nodes}
+    was = request.old.body["properties"] if request.old else was
+    nodes = {name: was["properties"][name] for name in _NO_NODES}
+    properties["properties"] = dict(sorted({**inner, **nodes}.items()))
+    properties |= {"isAttachedCompute": False, "provisioningErrors": None}
+    properties |= {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
 
 
 def check_size(request: PutRequest, text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.cli.az import curl
+from mlctl.cli.az import stand_in
 from tests.builders import shell
 from tests.builders.paths import ROOT
 
@@ -38,7 +38,7 @@ URL = "http://127.0.0.1:1"
     ],
 )
 def test_urls_of_azure_lead_to_the_emulator(argument: str, led: str) -> None:
-    assert curl.redirect(argument, URL) == led
+    assert stand_in.redirect(argument, URL) == led
 
 
 @pytest.fixture

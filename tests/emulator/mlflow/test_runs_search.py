@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mlctl.emulator.mlflow import search
+from mlctl.emulator.mlflow import runs
 from mlctl.emulator.mlflow.runs import TrackedRun
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue
@@ -37,17 +37,17 @@ LOSS = MetricValue("loss", 0.25, 0, 1)
     ],
 )
 def test_a_filter_takes_the_runs_that_it_is_true_of(text: str, matches: bool) -> None:
-    assert search.matching(text)(run_with(name="abc and d and c")) is matches
+    assert runs.matching(text)(run_with(name="abc and d and c")) is matches
 
 
 @pytest.mark.parametrize("text", ["loss", "metrics.loss < a", "metrics.loss < 1 and", "a" * 10_000])
 def test_what_is_no_filter_is_one_sentence(text: str) -> None:
     with pytest.raises(Permanent, match="is no filter"):
-        search.matching(text)
+        runs.matching(text)
 
 
 def test_a_form_of_many_parts_takes_no_long_time() -> None:
-    filter_ = search.matching(f"tags.name like '{'%a' * 60}b'")
+    filter_ = runs.matching(f"tags.name like '{'%a' * 60}b'")
     began = time.process_time()
     assert not filter_(run_with(name="a" * 3000))
     assert time.process_time() - began < 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from mlctl.render.cloud.live_runs import StepsView
+from mlctl.render.cloud.local_runs import StepsView
 from mlctl.running.model import JobPlan, NodeResult, RunNode, RunStatus
 
 

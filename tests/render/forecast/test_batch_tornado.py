@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlctl.render.forecast.tornado import hangs
+from mlctl.render.forecast.batch import hangs
 
 
 def row(name: str, *differences: float, spread: float = 0.01) -> dict[str, Any]:
