@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 _MAX_LINKS = 40
 _PIPE_S = 5.0  # seconds that a pipe is given to find a writer
 _OTHERS = 0o077  # the access rights of group and others
-_DESCRIPTORS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd")
+_DESCRIPTORS = r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd"
 
 
 def is_file(path: Path) -> bool:
@@ -323,7 +323,7 @@ def _sync_folder(folder: Path) -> None:
 def _is_descriptor(path: Path) -> bool:
     """Whether a path leads to an open file of a process: `/dev/stdout`, `/dev/fd/3`."""
     for _ in range(_MAX_LINKS):
-        if _DESCRIPTORS.fullmatch(os.path.realpath(path.parent)):
+        if re.fullmatch(_DESCRIPTORS, os.path.realpath(path.parent)):
             return True
         if not path.is_symlink():
             return False

@@ -253,7 +253,7 @@ def named_paths(documents: Iterable[Document]) -> Iterator[str]:
 def read_paths(document: Document) -> Iterator[str]:
     """Yield the paths that a document may mean, and those of files that are part of it."""
     yield from named_paths([document])
-    for part in getattr(document, "below", ()):
+    for part, _ in document.holders(()):
         yield os.path.normpath(part.source.name)
 
 

@@ -166,7 +166,8 @@ class Loader:
             from mlctl.assets.local_files import resolve_local_files  # noqa: PLC0415 - hashes
 
             resolved = resolve_local_files(resources, self.scope, self.report, self.files)
-            built = graph.build(resolved, self.scope)
+            if resolved != resources:
+                built = graph.build(resolved, self.scope)
         built = replace(built, secrets=self.variables.secrets.known)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))

@@ -24,6 +24,8 @@ from mlctl.source import Document
 
 SECOND_DOCUMENT = Rule("MLC205", "second-document", Severity.ERROR)
 
+_FLOWS = "/promptflow/"  # in the `$schema` of a prompt flow, which az turns into a component
+
 
 @dataclass(slots=True)
 class NamedFiles:
@@ -42,12 +44,14 @@ class NamedFiles:
     _read: dict[Path, Document | None] = field(default_factory=dict)
 
     def component(self, path: Path) -> Document | None:
-        """Read the component in a file; None if there is no such file or it cannot be read."""
+        """Read the component in a file; None if there is none that can be read, or it is a flow."""
         real = self._resolve_path(path)
         if real is None or real in self.given:
             return self.given[real] if real else None
         if real not in self._read:
             document = self._read_document(path)
+            if document is not None and _FLOWS in str(document.data.get("$schema")):
+                document = None
             document = self._read[real] = self.filled(document) if document else None
             if document is not None:
                 self.new.append(document)

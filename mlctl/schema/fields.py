@@ -54,8 +54,13 @@ def _retired(violation: Violation) -> str:
 
 
 def one_of(violation: Violation, branches: Iterable[Schema]) -> Iterator[Diagnostic]:
-    """Report that at least one of several keys is required, unless an earlier name of one is."""
-    keys = [key for branch in branches for key in branch["required"]]
+    """Report that one of several sets of keys is required, by the first key that each lacks.
+
+    It is not reported if an earlier name of one is there.
+    """
+    keys = [
+        next(key for key in branch["required"] if key not in violation.value) for branch in branches
+    ]
     if not any(f"`{key}" in _retired(violation) for key in keys):
         yield _missing(violation, keys)
 

@@ -181,8 +181,6 @@ def _type_hint(violation: Violation, types: list[str]) -> str | None:
         read = json.dumps(value)
         remark = f"YAML reads `{written}` as {read}; " if written not in (None, read) else ""
         return f'{remark}quote it: "{written}"' if written is not None else "quote it"
-    if "integer" in types and isinstance(value, float):
-        return f"write {int(value)} or {int(value) + 1}"
     if "integer" in types and isinstance(value, bool) and written not in ("true", "false"):
         return f"YAML reads `{written}` as {json.dumps(value)}"
     return _for_example(violation)

@@ -35,8 +35,8 @@ from mlctl.workflow.model import (
     PlanOptions,
     Strategy,
     UnreadableFolder,
+    refresh_settled,
 )
-from mlctl.workflow.settling import refresh_settled
 
 if TYPE_CHECKING:
     from mlctl.project.policies import Policies

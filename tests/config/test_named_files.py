@@ -114,6 +114,14 @@ def test_components_that_components_name_are_read_too(tmp_path: Path) -> None:
     assert found(tmp_path, DEPLOYMENT) == ["MLC358 b.yml:3:1"]
 
 
+def test_a_flow_that_a_step_names_is_not_read_as_a_component(tmp_path: Path) -> None:
+    flow = "https://azuremlschemas.azureedge.net/promptflow/latest/Flow.schema.json"
+    (tmp_path / "flow.dag.yaml").write_text(f"$schema: {flow}\ninputs: {{url: {{type: string}}}}\n")
+    step = "{type: parallel, component: ./flow.dag.yaml, inputs: {data: 1, connections.a.b: c}}"
+    job = f"type: pipeline\ncompute: azureml:cpu\njobs: {{flow: {step}}}\n"
+    assert found(tmp_path, job) == []
+
+
 def test_components_in_a_circle_end_and_are_named(tmp_path: Path) -> None:
     step = "type: pipeline\njobs:\n  next:\n    component: ./{}.yml\n"
     (tmp_path / "a.yml").write_text(step.format("b"))

@@ -44,6 +44,13 @@ UNSENT = {
 }
 OWN = {"project", "policy", "test", "journal"}  # files of mlctl itself, which describe no resource
 
+# What az compares without lower-casing it: the type of a job chooses what reads the document.
+EXACT = {
+    *((f"{kind}Job", "type") for kind in ("command", "pipeline", "sweep", "spark", "autoML")),
+    *(("job", "type"), ("job", "task"), ("autoMLJob", "task"), ("schedule", "create_job", "type")),
+    *(("component", "inputs", "type"), ("component", "logging_level")),
+    *(("component", "outputs", "type"), ("component", "outputs", "mode")),
+}
 # Fields whose codec sends what is within them.
 CODED = {
     *(
@@ -196,11 +203,14 @@ def test_every_word_of_an_enum_has_a_spelling_on_the_wire() -> None:
             assert set(enumerated(one)) <= set(one["x-mlctl-enum"]), (name, at)
 
 
-def test_every_word_is_taken_in_any_letter_case() -> None:
+def test_words_are_taken_in_any_letter_case_but_where_az_compares_them_as_they_are() -> None:
+    exact = set()
     for name, at, one in all_properties():
         words = enumerated(one)
-        assert all(valid(one, word.upper()) and valid(one, word.title()) for word in words), at
+        if not all(valid(one, word.upper()) and valid(one, word.title()) for word in words):
+            exact.add((name, *at))
         assert not words or not valid(one, words[0] + "x"), (name, at)
+    assert exact == EXACT
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS.values(), ids=list(DOCUMENTS))

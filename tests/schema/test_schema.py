@@ -201,7 +201,6 @@ def test_an_image_and_a_build_exclude_each_other() -> None:
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ("min_instances: 1.5", "write 1 or 2"),
         ("min_instances: yes", "YAML reads `yes` as true"),
         ("idle_time_before_scale_down: 2m", "write 120: the unit is seconds"),
         ("idle_time_before_scale_down: PT2M", "write 120: the unit is seconds"),
@@ -229,13 +228,22 @@ def test_a_version_that_is_a_decimal_is_to_be_quoted() -> None:
         ('min_instances: "3"', "min_instances", 3),
         ("enable_node_public_ip: 'no'", "enable_node_public_ip", False),
         ("idle_time_before_scale_down: '120'", "idle_time_before_scale_down", 120),
+        ("max_instances: 3.7", "max_instances", 3),
+        ("enable_node_public_ip: 0", "enable_node_public_ip", False),
     ],
 )
-def test_text_is_read_as_az_reads_it(line: str, at: str, reading: object) -> None:
+def test_a_value_of_another_type_is_read_as_az_reads_it(
+    line: str, at: str, reading: object
+) -> None:
     (text,) = load("doc.yml", f"{CLUSTER}{line}\n", Report())
     (warning,) = schema.check(text, schema.load("amlCompute"))
     assert (warning.rule.code, text.data[at]) == ("MLC111", reading)
     assert warning.hint == f"write {str(reading).lower()}"
+
+
+def test_a_fraction_in_a_search_space_is_no_whole_number() -> None:
+    job = AUTOML + "search_space: [{early_stopping_delay: 2.5}]\n"
+    assert the("autoMLJob", job).rule.code == "MLC103"
 
 
 def test_a_power_of_ten_is_a_number_as_az_reads_it() -> None:
@@ -559,7 +567,7 @@ def test_a_value_of_a_wrong_type_is_no_bug_where_words_or_mappings_stand() -> No
     collector = FLAT.replace("compute: azureml:cpu", "instance_type: Standard_D4s_v3")
     collector += "instance_count: 1\ndata_collector: {collections: {a: {enabled: 2.5}}}\n"
     assert told("managedOnlineDeployment", collector) == [
-        "MLC104 `data_collector.collections.a.enabled` does not take `2.5`"
+        "MLC103 `data_collector.collections.a.enabled` takes text, not `2.5`"
     ]
     credentials = "type: git\ntarget: x\ncredentials: {type: 3, key: a}\n"
     assert told("others/workspaceConnection", credentials) == [
@@ -587,3 +595,88 @@ def test_what_the_sdk_takes_is_valid(name: str, text: str) -> None:
 def test_a_tag_of_a_job_is_text() -> None:
     found = the("commandJob", "command: ls\nenvironment: azureml:e:1\ntags: {run: 3}\n")
     assert (found.rule.code, found.hint) == ("MLC103", 'quote it: "3"')
+
+
+AUTOML = """\
+type: automl
+task: image_classification
+target_column_name: label
+primary_metric: accuracy
+training_data: {type: mltable, path: data/}
+compute: azureml:gpu
+"""
+SPARK = """\
+type: spark
+code: src
+entry: {file: main.py}
+conf:
+  spark.driver.cores: 1
+  spark.driver.memory: 2g
+  spark.executor.cores: 2
+  spark.executor.memory: 2g
+  spark.executor.instances: 2
+"""
+SERVERLESS = "resources: {instance_type: standard_e4s_v3, runtime_version: '3.4'}\n"
+
+
+def test_a_spark_job_with_its_settings_and_resources_is_valid() -> None:
+    files = "inputs: {a: {path: in/, mode: Direct}, b: 3}\noutputs: {o: {mode: direct}, p: }\n"
+    assert told("sparkJob", SPARK + SERVERLESS + files) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "findings"),
+    [
+        (SPARK, ["MLC102 `compute` or `resources` is missing"]),
+        (
+            SPARK + SERVERLESS + "compute: azureml:pool\n",
+            ["MLC110 `resources` and `compute` exclude each other"],
+        ),
+        (
+            SPARK.replace("executor.instances: 2", "dynamicAllocation.enabled: true") + SERVERLESS,
+            [
+                "MLC102 `spark.executor.instances` or `spark.dynamicAllocation.minExecutors`"
+                " is missing in `conf`"
+            ],
+        ),
+        (
+            SPARK + "resources: {instance_type: standard_e4s_v3}\n",
+            ["MLC102 `runtime_version` is missing in `resources`"],
+        ),
+        (
+            SPARK + SERVERLESS + "inputs: {a: {path: in/}}\n",
+            ["MLC102 `mode` is missing in `inputs.a`"],
+        ),
+        (
+            SPARK + SERVERLESS + "outputs: {o: {mode: upload}}\n",
+            ["MLC104 `outputs.o.mode` does not take `upload`"],
+        ),
+    ],
+)
+def test_a_spark_job_is_held_to_what_the_sdk_asks_of_it(document: str, findings: list[str]) -> None:
+    assert told("sparkJob", document) == findings
+
+
+def test_only_a_table_can_be_evaluated() -> None:
+    job = "command: ls\nenvironment: azureml:e:1\ninputs: {a: {path: x/, mode: eval_mount%s}}\n"
+    assert told("commandJob", job % "") == told("commandJob", job % ", type: MLTable") == []
+    finding = the("commandJob", job % ", type: uri_file")
+    assert (finding.rule.code, underlined(finding)) == ("MLC104", "eval_mount")
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "hint"),
+    [
+        ("commandJob", "type: Command\ncommand: ls\nenvironment: azureml:e:1\n", "command"),
+        (
+            "component",
+            "name: c\ncommand: ls\nenvironment: azureml:e:1\ninputs: {a: {type: Number}}\n",
+            "number",
+        ),
+    ],
+)
+def test_words_that_the_sdk_compares_as_they_are_are_spelt_out(
+    name: str, document: str, hint: str
+) -> None:
+    finding = the(name, document)
+    assert (finding.rule.code, finding.hint) == ("MLC104", f"did you mean `{hint}`?")

@@ -10,7 +10,7 @@ from pathlib import Path
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import KINDS
 
-_RETIRED = "a command of the first extension (azure-cli-ml), which is retired; write `{}`"
+_RETIRED = "it is of the first extension (azure-cli-ml) or a preview, both retired: write `{}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.args import EditArgs
-from mlctl.cli.az.field_flags import field_of, values
-from mlctl.cli.az.field_values import read_only
+from mlctl.cli.az.args import EditArgs, GenericArgs
+from mlctl.cli.az.field_values import field_of, read_only, values
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
@@ -31,6 +30,7 @@ from mlctl.source.overlay import (
     with_flag_values,
 )
 
+_IDS = "user_assigned_identities"
 _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--version"}
 
 
@@ -83,6 +83,7 @@ def document_to_update(
     names = [] if is_empty(document) else [_as_it_is(name, as_it_is) for name in _names(typed.args)]
     edited = _apply_edits([*names, *typed.values], document, below, typed)
     _refuse_renaming(edited, as_it_is)
+    _drop_old_ids(edited.data, as_it_is.data)
     cleared = dict(_cleared(as_it_is.data, edited.data, typed.kind))
     for at, empty in cleared.items():
         pointer.put(edited.data, at, empty)
@@ -160,7 +161,7 @@ def _apply_edits(
     """Overlay the documents `below` with the flag values, then apply the generic updates."""
     based = _rebase_paths(typed_values, document, typed.kind)
     laid = overlay(based, *below)
-    updates = _updates(typed.args)
+    updates = generic_updates(typed.args)
     if not updates:
         return laid
     data = copy.deepcopy(laid.data)
@@ -171,7 +172,7 @@ def _apply_edits(
     )
 
 
-def _updates(args: EditArgs) -> list[GenericUpdate]:
+def generic_updates(args: EditArgs | GenericArgs) -> list[GenericUpdate]:
     """Return the generic update arguments in the order in which they were typed."""
     updates = [
         (typed_flag.position, GenericUpdate(verb, typed_flag.values))
@@ -194,6 +195,15 @@ def _value(updated: UpdatedField, schema_: Schema) -> FlagValue:
     text = f"{dotted(updated.at)}={'***' if secret else updated.text}"
     value = text if updated.flag is UpdateFlag.SET else updated.text
     return FlagValue(updated.at, None, updated.flag.value, value)
+
+
+def _drop_old_ids(edited: dict[str, Data], live: Mapping[str, Data]) -> None:
+    """Leave out the live user identities where the new type has none, as az does."""
+    new, old = edited.get("identity"), live.get("identity")
+    if not isinstance(new, dict) or not isinstance(old, dict):
+        return
+    if "user" not in str(new.get("type")).casefold() and new.get(_IDS) == old.get(_IDS):
+        new.pop(_IDS, None)
 
 
 def _refuse_renaming(edited: OverlaidDocument, live: Document) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
-from mlctl.cli.finish.offer import Offer, Request, build_inputs
-from mlctl.cli.finish.options import select_policies
+from mlctl.cli.finish.options import Offer, Request, build_inputs, select_policies
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live

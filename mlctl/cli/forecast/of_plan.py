@@ -28,25 +28,13 @@ _flag = partial(flag, panel="Forecast Arguments")
 class PlanForecastArgs:
     """What to forecast of the plan, and the work of a job; None if not given."""
 
-    simulate: bool = _flag(
-        "Also forecast a job of each batch deployment that changes; --files and --seconds- "
-        "per-file give the amount of work.",
-        default=False,
-    )
-    mini_batches: int | None = _flag(
-        "Number of full mini-batches, instead of --files.", min=1, metavar="N"
-    )
-    input: str | None = _flag("A folder to count files in.", metavar="DIR")
-    deadline: str | None = _flag("The deadline of a job, such as 4h.", metavar="DURATION")
-    max_cost: float | None = _flag(
-        "The most that a job may cost until it is done; exit with 5 if it costs more.",
-        min=0,
-        metavar="USD",
-    )
-    weather: str | None = _flag(f"The preemption pattern; {WEATHER} by default.", metavar="NAME")
-    runs: int | None = _flag(
-        "Simulated runs for each; 1000 by default.", min=1, max=MOST_RUNS, metavar="N"
-    )
+    simulate: bool = _flag(default=False)
+    mini_batches: int | None = _flag(min=1, metavar="N")
+    input: str | None = _flag(metavar="DIR")
+    deadline: str | None = _flag(metavar="DURATION")
+    max_cost: float | None = _flag(min=0, metavar="USD")
+    weather: str | None = _flag(metavar="NAME")
+    runs: int | None = _flag(min=1, max=MOST_RUNS, metavar="N")
 
 
 @dataclass(frozen=True)

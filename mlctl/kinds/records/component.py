@@ -13,11 +13,21 @@ from mlctl.pointer import Data
 
 _SCHEMA = "component"
 _FORMS = ("command", "pipeline", "parallel", "spark")
+# What components of these types have, and what only jobs have.
+_PROGRAMS = {
+    "parallel": ({"task"}, {"compute"}),
+    "spark": ({"entry"}, {"compute", "resources"}),
+    "pipeline": ({"name", "version", "jobs"}, {"compute", "settings"}),
+}
 _SIGNING = "registries are outside the workspace"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
-    """Whether a command is a component's: a job also names its compute and its data."""
+    """Whether a command or program is a component's: a job also names its compute and its data."""
+    kind = str(data.get("type", "")).casefold()
+    if kind in _PROGRAMS:
+        needed, of_jobs = _PROGRAMS[kind]
+        return needed <= data.keys() and not data.keys() & of_jobs
     if not {"name", "command", "environment"} <= data.keys():
         return False  # few others get as far as the schema
     properties = schema.load(_SCHEMA)["$defs"]["command"]["properties"].keys()

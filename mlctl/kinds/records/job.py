@@ -13,14 +13,19 @@ from mlctl.pointer import Data
 
 _KEYS = {"compute", "experiment_name", "queue_settings", "limits"}  # a component has none
 _OF_A_JOB = {"compute", "experiment_name", "settings"}  # of a pipeline: a component has none
-_TELLING = {"sweep": "trial", "automl": "task"}  # what a job of a type has
+# What a job of a type has, one of them at least.
+_TELLING = {"sweep": {"trial"}, "automl": {"task"}, "spark": {"compute", "resources"}}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     if str(data.get("type", "")).casefold() == "pipeline" and "jobs" in data:
         return "name" not in data or bool(data.keys() & _OF_A_JOB) or _given(data.get("inputs"))
     telling = _TELLING.get(str(data.get("type", "")).casefold())
-    return telling in data if telling else "command" in data and bool(data.keys() & _KEYS)
+    return bool(data.keys() & telling) if telling else _is_command(data)
+
+
+def _is_command(data: Mapping[str, Data]) -> bool:
+    return "command" in data and bool(data.keys() & _KEYS)
 
 
 def _given(inputs: Data) -> bool:

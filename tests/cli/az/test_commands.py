@@ -305,6 +305,13 @@ def test_an_identity_is_taken_away_whole(mlctl: Run) -> None:
     assert (done.code, "identity" in body("compute/spot")) == (0, False)
 
 
+def test_an_identity_of_the_system_takes_the_place_of_those_of_users(mlctl: Run) -> None:
+    mlctl(*SPOT, "--identity-type", "user_assigned", "-i", f"{UAI}/one")
+    done = mlctl("compute", "update", "-n", "spot", "--identity-type", "system_assigned")
+    assert (done.code, body("compute/spot")["identity"]["type"]) == (0, "SystemAssigned"), done.err
+    assert not body("compute/spot")["identity"].get("userAssignedIdentities")
+
+
 def test_what_nothing_stands_for_cannot_be_taken_away(mlctl: Run) -> None:
     mlctl(*SPOT)
     done = mlctl("compute", "update", "-n", "spot", "--remove", "ssh_public_access_enabled")

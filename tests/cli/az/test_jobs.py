@@ -486,3 +486,23 @@ def test_an_archived_job_is_listed_only_where_that_is_asked_for(cloud: Run) -> N
     assert cloud("job", "restore", "-n", name).code == 0
     assert (listed(), listed("--archived-only")) == ([name], [])
     assert cloud("job", "archive", "-n", "none").code == 3
+
+
+def test_the_files_of_a_job_are_its_output_default(mlctl: Run) -> None:
+    mlctl("apply", TRAINING / "cluster.yml", "--yes")
+    mlctl("job", "create", "-f", TRAINING / "job.yml", "-n", "fit", "--stream")
+    mlctl("job", "download", "-n", "fit", "--output-name", "default", "-p", "left")
+    assert [entry.name for entry in Path("left").iterdir()] == ["artifacts"]
+
+
+def test_an_output_that_a_job_does_not_have_stops_no_script_for_az(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlctl("apply", TRAINING / "cluster.yml", "--yes")
+    mlctl("job", "create", "-f", TRAINING / "job.yml", "-n", "fit", "--stream")
+    line = ("job", "download", "-n", "fit", "--output-name", "scores", "-p", "left")
+    assert mlctl(*line).code == 3
+    monkeypatch.setenv("MLCTL_AS_AZ", "1")
+    downloaded = mlctl(*line)
+    assert (downloaded.code, Path("left").exists()) == (0, False)
+    assert "WARNING: job fit has no output `scores`" in downloaded.err

@@ -13,7 +13,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
-from mlctl.kinds.registry import infer
+from mlctl.kinds.registry import ALL, infer
 from mlctl.kinds.values import complete, decode, encode, fingerprint
 from mlctl.pointer import Data
 from tests.builders.azure import azure, emulated
@@ -24,6 +24,7 @@ from tests.builders.resources import declared
 from tests.builders.workspace import SCOPE, cloud
 
 COMPONENT = KINDS["component"]
+JOB = ALL["job"]
 CORPUS = SHARED / "corpus-kinds"
 ENVIRONMENT = "azureml://registries/azureml/environments/sklearn-1.5/versions/1"
 TRAIN = {"name": "train", "version": "1", "command": "python a.py", "environment": ENVIRONMENT}
@@ -225,3 +226,13 @@ def test_what_the_service_may_say_of_a_component_is_read_whatever_it_is(value: D
     form = COMPONENT.form_of({"type": "pipeline"})
     assert decode(found, form, SCOPE)["jobs",] is not None
     assert fingerprint(found, COMPONENT, SCOPE)
+
+
+def test_a_program_without_a_schema_is_a_component_by_its_type_unless_it_names_a_compute() -> None:
+    spark = {"type": "spark", "name": "count", "entry": {"file": "main.py"}}
+    assert infer(spark) is COMPONENT
+    assert infer({**spark, "compute": "azureml:pool"}) is JOB
+    assert infer({"type": "parallel", "name": "score", "task": {}}) is COMPONENT
+    pipeline = {"type": "pipeline", "name": "whole", "version": 1, "jobs": {}}
+    assert infer(pipeline) is COMPONENT
+    assert infer({**pipeline, "compute": "azureml:cpu"}) is JOB
