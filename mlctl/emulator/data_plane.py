@@ -14,7 +14,7 @@ from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import HttpError, Response, json_response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.storage import materials
+from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
@@ -45,7 +45,7 @@ def score(call: Call) -> Response:
             call.handle, endpoint.address, deployment, servers.draw(call.state.seed)
         )
         sent = call.request.body.decode("utf-8", "replace")
-        answer = servers.answer(call.handle, resource, partial(materials.locate, call), sent)
+        answer = servers.answer(call.handle, resource, partial(uploads.locate_files, call), sent)
     except NotFound as error:
         return Response(404, _TEXT, error.message.encode())
     except Permanent as error:
