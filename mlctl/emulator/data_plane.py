@@ -64,15 +64,11 @@ def describe(call: Call) -> Response:
     title = endpoint.address.name
     text = f"API specification for the Azure Machine Learning service {title}"
     newest = call.request.query_value("version", "2") == "3"
-    scored: dict[str, Data] = {
-        "responses": {"200": {"description": "The response of the scoring script."}}
-    }
+    scored: Data = {"responses": {"200": {"description": "The response of the scoring script."}}}
     schema: Data = {"schema": {"type": "object"}}
     if newest:
-        version, body = {"openapi": "3.0.3"}, {"content": {"application/json": schema}}
-        scored["requestBody"] = {"required": True, **body}
+        scored["requestBody"] = {"required": True, "content": {"application/json": schema}}
     else:
-        version = {"swagger": "2.0"}
         scored["parameters"] = [{"in": "body", "name": "serviceInputPayload", **schema}]
     healthy = {"responses": {"200": {"description": "The service is up: the text `Healthy`."}}}
     paths: Data = {
@@ -80,6 +76,7 @@ def describe(call: Call) -> Response:
         "/score": {"post": {"operationId": "RunMLService", **scored}},
     }
     info = {"title": title, "description": text, "version": "1.0"}
+    version = {"openapi": "3.0.3"} if newest else {"swagger": "2.0"}
     return json_response({**version, "info": info, "paths": paths})
 
 

@@ -150,7 +150,7 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "code": (),
     "batch-pool": ("batchPool",),
     "job": ("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
-    "schedule": ("schedule",),
+    "schedule": ("schedule", "monitorSchedule"),
 }
 # What runs once, and is not a resource.
 RUNS = ("job",)

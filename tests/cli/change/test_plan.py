@@ -265,6 +265,40 @@ def test_a_file_with_errors_is_left_out_where_a_plan_keeps_going(mlctl: Run, sam
     assert (again.code, "No changes." in again.out) == (1, True)
 
 
+COMPONENT = """\
+$schema: https://azuremlschemas.azureedge.net/latest/commandComponent.schema.json
+type: command
+name: train
+command: python train.py
+code: .
+environment: {image: ubuntu}
+"""
+
+
+def test_code_beside_the_local_state_is_unchanged_by_an_apply(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.yml").write_text(COMPONENT)
+    assert mlctl("apply", ".", "--yes").code == 0
+    assert (tmp_path / ".mlctl" / "local.db").exists()
+    assert "No changes." in mlctl("plan", ".").out
+
+
+def test_an_asset_without_version_takes_the_first_that_no_file_declares(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "train.yml").write_text(COMPONENT)
+    (tmp_path / "first.yml").write_text(COMPONENT.replace("train.py", "old.py") + "version: 1\n")
+    assert "component/train:2 will be created" in mlctl("apply", ".", "--yes").out
+    assert "No changes." in mlctl("plan", ".").out
+
+
+def test_a_label_that_is_written_as_a_version_is_told_how_to_write_it(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    text = COMPONENT.replace("{image: ubuntu}", "azureml:torch:latest")
+    (tmp_path / "train.yml").write_text(text)
+    assert "write `azureml:torch@latest`" in mlctl("plan", ".").out
+
+
 PIPELINE = """\
 $schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json
 type: pipeline
