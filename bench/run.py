@@ -23,6 +23,7 @@ from time import perf_counter
 from bench import cloud, commands, engine, forecast, rehearsal, running, teams, traces
 from bench.figure import HEAD, Effort, Figure, absent
 
+MEMORY = Path("/dev/shm")  # files in memory, where the system has such a folder
 PEERS = """\
 An absent peer: `make bench` installs SimPy, check-jsonschema and azure-ai-ml where it reaches a
 package index (the extra `bench`); terraform is looked for on PATH (developer.hashicorp.com)."""
@@ -61,7 +62,8 @@ def figures(word: str, effort: Effort) -> Iterator[Figure]:
         yield from commands.figures(Path(scratch), word, effort)
         if word in "simulated cloud":
             yield from cloud.figures(Path(scratch), effort)
-        if word in "teams":
+    if word in "teams":
+        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as scratch:
             yield from teams.figures(Path(scratch), effort)
     if word in "event engine":
         yield from engine.figures(effort)

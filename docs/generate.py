@@ -12,7 +12,6 @@ from typing import Any
 from docs.made import compatibility, lines, man
 from docs.made.pages import commands as pages_of_commands
 from mlctl.cli.app import build
-from mlctl.cli.shell import exits
 
 DOCS = Path(__file__).parent
 
@@ -23,7 +22,6 @@ def pages() -> dict[Path, str]:
     flags = compatibility.az_flags((DOCS / "data" / "az-ml.csv").read_text(encoding="utf-8"))
     published = lines.lines((DOCS / "data" / "az-lines.tsv").read_text(encoding="utf-8"))
     return {
-        DOCS / "exit-codes.md": exits.page(),
         **{DOCS / page: text for page, text in pages_of_commands(root).items()},
         DOCS / "other-tools.md": other_tools(
             tomllib.loads((DOCS / "data" / "pains.toml").read_text(encoding="utf-8"))

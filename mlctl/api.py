@@ -41,10 +41,15 @@ from mlctl.masking import Secrets
 from mlctl.planning.blue_green.successors import CannotRename
 from mlctl.planning.unfinished.journal import Journals
 from mlctl.pointer import Data
-from mlctl.project.file import Project, ProjectError, UnknownEnvironment
+from mlctl.project.file import (
+    Project,
+    ProjectError,
+    SeveralProjects,
+    UnknownEnvironment,
+    project_file,
+)
 from mlctl.project.load import VariableError, load_project, loader, policies_of
 from mlctl.project.load import variables as declared_variables
-from mlctl.project.place import SeveralProjects, project_file
 from mlctl.service_errors import ServiceError
 from mlctl.workflow.applying import PARALLELISM, Execution, apply_plan
 from mlctl.workflow.model import (

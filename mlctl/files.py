@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 _MAX_LINKS = 40
 _PIPE_S = 5.0  # seconds that a pipe is given to find a writer
 _OTHERS = 0o077  # the access rights of group and others
-_DESCRIPTORS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd")
+_DESCRIPTORS = r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd"
 
 
 def is_file(path: Path) -> bool:
@@ -46,6 +46,12 @@ def expanded(path: Path) -> Path:
 def real(path: Path) -> Path:
     """Resolve the links of a path, as far as they do not form a cycle."""
     return Path(os.path.realpath(path))  # pathlib raises where links go in a circle
+
+
+def short(path: Path) -> str:
+    """Return a path without its `..`, unless it leads through a link to another place."""
+    shorter = os.path.normpath(path)
+    return shorter if ".." in path.parts and real(Path(shorter)) == real(path) else str(path)
 
 
 def open_regular(path: Path | str) -> BinaryIO:
@@ -317,7 +323,7 @@ def _sync_folder(folder: Path) -> None:
 def _is_descriptor(path: Path) -> bool:
     """Whether a path leads to an open file of a process: `/dev/stdout`, `/dev/fd/3`."""
     for _ in range(_MAX_LINKS):
-        if _DESCRIPTORS.fullmatch(os.path.realpath(path.parent)):
+        if re.fullmatch(_DESCRIPTORS, os.path.realpath(path.parent)):
             return True
         if not path.is_symlink():
             return False

@@ -25,12 +25,13 @@ _PLAIN_WORD = re.compile(
 )
 _BYTE, _BMP = 0xFF, 0xFFFF
 
+# Texts are patterns that `re` compiles once they are needed.
 # The second `#` of `##vso[` or `##[`, and the first `:` of `::error file=x::`.
-_COMMAND = re.compile(r"(?<=#)#(?=(?:vso)?\[)|:(?=:[a-z][\w-]*(?: [^:\n]*)?::)", re.IGNORECASE)
-_LINE_COMMAND = re.compile(r"(?m)^((?:[^\S\n]|\x1b\[[\d;]*m)*)::")
+_COMMAND = r"(?i)(?<=#)#(?=(?:vso)?\[)|:(?=:[a-z][\w-]*(?: [^:\n]*)?::)"
+_LINE_COMMAND = r"(?m)^((?:[^\S\n]|\x1b\[[\d;]*m)*)::"
 _SUSPECT = re.compile(r"[^\x20-\x7e]")
 _SUSPECT_IN_LINES = re.compile(r"\x1b\[[\d;]*m|[^\n\x20-\x7e]")
-_HASH = re.compile(r"#(?=#(?:vso)?\[)", re.IGNORECASE)
+_HASH = r"(?i)#(?=#(?:vso)?\[)"
 _YAML_SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|##|(?:^|\s)::|[^\x00-\x7f]")
 
 
@@ -70,12 +71,12 @@ def command_positions(text: str) -> dict[int, str]:
     for a command: their positions and escapes."""
     if "##" not in text and "::" not in text:
         return {}
-    return {match.start(): f"\\x{ord(match[0]):02x}" for match in _COMMAND.finditer(text)}
+    return {match.start(): f"\\x{ord(match[0]):02x}" for match in re.finditer(_COMMAND, text)}
 
 
 def has_agent_command(text: str) -> bool:
     """Whether Azure Pipelines would take a part of `text` for a command."""
-    return "##" in text and _HASH.search(text) is not None
+    return "##" in text and re.search(_HASH, text) is not None
 
 
 def as_json(data: Data, *, indent: int | None = None, ascii_only: bool = True) -> str:
@@ -118,7 +119,7 @@ def _dumped(data: Data, indent: int | None, *, ascii_only: bool = True) -> str:
 def in_yaml(text: str) -> str:
     """Put suspect strings (`needs_quotes`) of YAML text in double quotes, with escapes."""
     text = _escaped(text, _yaml_escape)
-    return _LINE_COMMAND.sub(r"\1\\x3a:", text) if "::" in text else text
+    return re.sub(_LINE_COMMAND, r"\1\\x3a:", text) if "::" in text else text
 
 
 def needs_quotes(text: str) -> bool:
@@ -168,7 +169,7 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
         lambda match: escape(match[0]) if controls(match[0]) else match[0],
         text,
     )
-    return _HASH.sub(escape("#").replace("\\", "\\\\"), text) if "##" in text else text
+    return re.sub(_HASH, escape("#").replace("\\", "\\\\"), text) if "##" in text else text
 
 
 def _json_escape(character: str) -> str:
@@ -182,6 +183,6 @@ def _yaml_escape(character: str) -> str:
 
 def _without_commands(text: str) -> str:
     if "##" in text or "::" in text:
-        text = _COMMAND.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-        text = _LINE_COMMAND.sub(r"\1\\x3a:", text)
+        text = re.sub(_COMMAND, lambda match: f"\\x{ord(match[0]):02x}", text)
+        text = re.sub(_LINE_COMMAND, r"\1\\x3a:", text)
     return text

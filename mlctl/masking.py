@@ -36,6 +36,7 @@ _PLAIN = (
     r"\$.*|\{\{.*|#\{.*|<.*>|__\w+__|%\w+%|@Microsoft\.KeyVault\(.*|azureml:.*|\.{0,2}/[\w.-]+(?:/.*)?"
     r"|https?://.*|\*+|-?[\d.]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|true|false|yes|no|none|null|sha\d+:.*"
+    r"|(?:[\w ]+=(?:\$|\{\{|<|#\{|https?://)[^;]*(?:;|$))+"  # a connection string of placeholders
 )
 _VALUE = r"(?P<{}>(?!\$|\{{|<|#\{{|%|\*\*\*)[^\s&\"'`;,<>\\]+)"
 _SHAPES = "|".join(

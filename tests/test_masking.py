@@ -76,6 +76,7 @@ def test_a_secret_is_told_by_the_name_of_its_key(name: str) -> None:
         ("PAD_TOKEN", "[PAD]"),
         ("TOKENIZERS_PARALLELISM", "false"),
         ("API_KEY", "${{ env.API_KEY }}"),
+        ("CONNECTION_STRING", "InstrumentationKey=${KEY};IngestionEndpoint=https://a.org/"),
         ("API_KEY", "2d3b5c7e-1111-2222-3333-444455556666"),
         ("KEY_FILE", "a.pem"),
         ("SSH_KEY", "/run/secrets/key"),

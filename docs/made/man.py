@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from mlctl.cli.parser.completion import SCRIPTS
+from mlctl.cli.parser.completion import script
 from mlctl.cli.parser.tree import CommandNode
-from mlctl.cli.shell import exits
 
 _HEAD = """\
 .\\" Generated from the commands themselves; `make docs` writes it.
@@ -70,8 +71,9 @@ def _commands(root: CommandNode) -> Iterator[str]:
 
 def _codes() -> Iterator[str]:
     yield ".SH EXIT STATUS"
-    for code, verbs, meaning in exits.MEANINGS:
-        yield f".TP\n\\fB{code.value}\\fR ({_text(verbs)})\n{_text(meaning)}"
+    page = Path(__file__).parents[1].joinpath("exit-codes.md").read_text(encoding="utf-8")
+    for code, verbs, meaning in re.findall(r"^\| (\d+) \| (.+?) \| (.+) \|$", page, re.MULTILINE):
+        yield f".TP\n\\fB{code}\\fR ({_text(verbs)})\n{_text(meaning)}"
 
 
 def _text(text: str) -> str:
@@ -81,7 +83,7 @@ def _text(text: str) -> str:
 
 
 COMPLETIONS: Mapping[str, str] = {
-    "mlctl.bash": SCRIPTS["bash"],
-    "_mlctl": SCRIPTS["zsh"],
-    "mlctl.fish": SCRIPTS["fish"],
+    "mlctl.bash": script("bash"),
+    "_mlctl": script("zsh"),
+    "mlctl.fish": script("fish"),
 }

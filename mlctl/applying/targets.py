@@ -60,12 +60,8 @@ def as_planned(step: PlanStep, live: Live | None, scope: Scope) -> bool:
 
 
 def _are_equal(left_value: Data, right_value: Data) -> bool:
-    """Whether two values are certainly the same; an object or list may hold `true` or 1."""
-    return (
-        type(left_value) is type(right_value)
-        and left_value == right_value
-        and not (left_value and type(left_value) in (dict, list))
-    )
+    """Whether two values are certainly the same; in an object or list, `true` equals 1."""
+    return left_value == right_value and repr(left_value) == repr(right_value)
 
 
 def mismatches_of(

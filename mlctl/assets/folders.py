@@ -21,6 +21,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.files import ON_DISK, Files, is_file, is_folder, real
 
 IGNORE_FILES = (".amlignore", ".gitignore")  # the first that exists counts, as in the SDK
+_OWN = ".mlctl"  # mlctl's state, which each command changes: never part of what is uploaded
 _MAX_BYTES = 1 << 20
 
 _WILDCARD = re.compile(r"(\*+|\?|\[[^\]]+\])")
@@ -171,7 +172,7 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
 
 def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
     with os.scandir(folder) as scan:
-        names = sorted((entry.name for entry in scan), key=str.lower)
+        names = sorted((entry.name for entry in scan if entry.name != _OWN), key=str.lower)
     for name in names:
         path = folder / name
         if not name.isascii():

@@ -20,7 +20,7 @@ from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.files import ON_DISK, Files
-from mlctl.kinds import KINDS, data_collector
+from mlctl.kinds import KINDS, datastore_uri, online_io
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.facts import UploadTarget
@@ -232,9 +232,9 @@ def _resolve_collections(
     declared, collections = value.get("collections"), dict[str, Data]()
     for name, collection in declared.items() if isinstance(declared, Mapping) else ():
         collections[name] = collection
-        if isinstance(collection, Mapping) and data_collector.needs_asset(collection.get("data")):
+        if isinstance(collection, Mapping) and online_io.needs_asset(collection.get("data")):
             address = resource.address
-            data = data_collector.asset(
+            data = online_io.collected_asset(
                 str(address.parent), address.name, name, collection.get("data")
             )
             form = DATA.form_of(data)
@@ -344,11 +344,5 @@ def _read_content(
 
 def _uri(upload: Upload, scope: Scope) -> str:
     """Return where the SDK uploads content: a folder named by its hash in the default store."""
-    return f"{_datastore(scope)}/{upload.folder}/{Path(upload.path).name}"
-
-
-def _datastore(scope: Scope) -> str:
-    return (
-        f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
-        f"/workspaces/{scope.workspace}/datastores/workspaceblobstore/paths"
-    )
+    path = f"azureml://datastores/workspaceblobstore/paths/{upload.folder}/{Path(upload.path).name}"
+    return datastore_uri.long(path, scope, "resourcegroups")

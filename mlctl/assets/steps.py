@@ -47,8 +47,8 @@ _KEPT = {
     "spark": ("entry", "py_files", "jars", "files", "archives", "conf", "args"),
     "parallel": _INLINE["parallel"],
 }
-_BINDING = re.compile(r"\$\{\{\s*parent\.(inputs|outputs|jobs)\.(.*?)\s*\}\}")
-_OF_STEP = re.compile(r"([^.]+)\.(inputs|outputs)\.(.+)")
+_BINDING = r"\$\{\{\s*parent\.(inputs|outputs|jobs)\.(.*?)\s*\}\}"
+_OF_STEP = r"([^.]+)\.(inputs|outputs)\.(.+)"
 _FOLDER = {"type": "uri_folder"}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -94,14 +94,14 @@ def _build_port(
     value: Data, pipeline: Values, files: Mapping[str, Values], *, first: bool = False
 ) -> dict[str, Data]:
     """Return the component's port for a step's input or output."""
-    bound = _BINDING.fullmatch(value) if isinstance(value, str) else None
+    bound = re.fullmatch(_BINDING, value) if isinstance(value, str) else None
     if bound is not None:
         group = bound[1]
         name = bound[2]
         if group != "jobs":
             folder = (pipeline.get(group) or {}).get(name, _FOLDER)
             return _build_port(folder, pipeline, files)
-        match = _OF_STEP.fullmatch(name)
+        match = re.fullmatch(_OF_STEP, name)
         step = pipeline["jobs"].get(match[1]) if match else None
         if match is None or not isinstance(step, Mapping):
             return dict(_FOLDER)

@@ -23,7 +23,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "test": "mlctl.cli.files.test",
         "convert": "mlctl.cli.files.convert",
         "explain": "mlctl.cli.files.explain",
-        "schema": "mlctl.cli.files.schemas",
+        "schema": "mlctl.cli.files.explain",
         "retirements": "mlctl.cli.files.retirements",
     },
     "Plan Commands": {
@@ -35,7 +35,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "drift": "mlctl.cli.change.drift",
         "export": "mlctl.cli.change.export",
         "import": "mlctl.cli.change.importing",
-        "pull": "mlctl.cli.change.pull",
+        "pull": "mlctl.cli.change.drift",
     },
     "Forecast and Rehearsal Commands": {
         "simulate": "mlctl.cli.forecast.simulate",
@@ -44,9 +44,9 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "finish": "mlctl.cli.finish.command",
     },
     "Setup Commands": {
-        "doctor": "mlctl.cli.shell.doctor",
+        "doctor": "mlctl.cli.shell.setup",
         "catalog": "mlctl.cli.files.catalog",
-        "configure": "mlctl.cli.shell.configure",
+        "configure": "mlctl.cli.shell.setup",
         "az-shim": "mlctl.cli.az.shim",
         "lsp": "mlctl.cli.assist.commands",
         "mcp": "mlctl.cli.assist.commands",

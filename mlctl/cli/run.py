@@ -163,8 +163,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
     from mlctl.cli.az.update import UpdateError
     from mlctl.cli.shell.scope import ScopeError
     from mlctl.planfile import PlanFileError
-    from mlctl.project.file import ProjectError, UnknownEnvironment
-    from mlctl.project.place import SeveralProjects
+    from mlctl.project.file import ProjectError, SeveralProjects, UnknownEnvironment
     from mlctl.service_errors import NotFound, ServiceError
 
     match error:

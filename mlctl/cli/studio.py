@@ -25,20 +25,11 @@ _ROOM = 60_000  # bytes of a plan's changes
 
 def studio(
     session: Session,
-    paths: list[str] | None = argument(
-        "YAML files or folders to plan; this folder by default.",
-        default=None,
-        metavar="PATH",
-    ),
-    port: int = flag("The port; 0 picks a free one.", default=0, min=0, max=65535),
-    no_browser: bool = flag("Print the address without opening a browser.", default=False),
+    paths: list[str] | None = argument(default=None, metavar="PATH"),
+    port: int = flag(default=0, min=0, max=65535),
+    no_browser: bool = flag(default=False),
 ) -> Exit:
-    """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files.
-
-    For a simulated workspace you can also advance or play time, and set faults and weather; a
-    workspace on Azure is read-only. The server listens on this machine only, and requires the token
-    in the address that it prints. Stop it with Ctrl-C.
-    """
+    """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files."""
     _require_extra()
     from mlctl.emulator.http import host_check, server
     from mlctl.emulator.instance_file import EmulatorInstance, find_running

@@ -250,6 +250,13 @@ def named_paths(documents: Iterable[Document]) -> Iterator[str]:
                 yield os.path.normpath(path)
 
 
+def read_paths(document: Document) -> Iterator[str]:
+    """Yield the paths that a document may mean, and those of files that are part of it."""
+    yield from named_paths([document])
+    for part, _ in document.holders(()):
+        yield os.path.normpath(part.source.name)
+
+
 def _is_named(path: str, named_files: set[str], *, whole: bool) -> bool:
     """Whether documents name a file or, unless only its `whole` path counts, a folder above it."""
     path = os.path.normpath(path)

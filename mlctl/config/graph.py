@@ -95,6 +95,12 @@ class Graph:
         """Return the edges from a resource."""
         return self._by_source.get(source, [])
 
+    def unused(self, address: Address, after: str | None = "0") -> Address:
+        """Return the address with the next version after `after` that no file declares."""
+        numbered = after and after.isdecimal()
+        new = address.at(str(int(after or 0) + 1) if numbered else f"{after}-2")
+        return self.unused(address, new.version) if new in self.resources else new
+
     def declared(self, target: Address) -> list[Address]:
         """Return the declared resources that a target may mean: all versions if it has none.
 

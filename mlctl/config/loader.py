@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING
 
 from mlctl import files, masking, pointer, schema, source
 from mlctl.config import graph, rules
-from mlctl.config.document_kinds import DocumentKinds, LeftOut, Why, has_kind, named_paths
+from mlctl.config.document_kinds import (
+    DocumentKinds,
+    LeftOut,
+    Why,
+    has_kind,
+    named_paths,
+    read_paths,
+)
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.named_files import NamedFiles
+from mlctl.config.rules.plain_secrets import PLAIN_SECRET
 from mlctl.config.variables import Variables
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report
@@ -51,6 +59,18 @@ class LoadedConfig:
     read: ReadDocument = lambda _path: None
     components: tuple[Resource, ...] = ()
 
+    def with_users(self, paths: Set[str]) -> frozenset[str]:
+        """Return the files, and those that name them, also by way of others."""
+        documents = [resource.document for resource in (*self.resources, *self.components)]
+        named = {document.source.name: frozenset(read_paths(document)) for document in documents}
+        while users := {
+            path
+            for path, names in named.items()
+            if path not in paths and not names.isdisjoint(map(os.path.normpath, paths))
+        }:
+            paths = paths | users
+        return frozenset(paths)
+
 
 @dataclass(slots=True)
 class Loader:
@@ -58,10 +78,10 @@ class Loader:
 
     `today` decides which VM sizes are retired. `kind` is the command's, None for commands that
     accept any. With `planning`, local files are read: paths that do not exist are errors, and code
-    and conda files become content. `edit` changes a document before it is checked (flags of the
-    command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
-    complete the documents read from `files`; `policies` are the project's own rules. Files in
-    `without` are not read.
+    and conda files become content. `destroying` leaves jobs out, as planning does. `edit` changes a
+    document before it is checked (flags of the command line). `scripts` says whether scoring
+    scripts are parsed. `variables` and `overlays` complete the documents read from `files`;
+    `policies` are the project's own rules. Files in `without` are not read.
 
     Secrets are added to those of the variables.
     """
@@ -71,6 +91,7 @@ class Loader:
     kind: Kind | None = None
     scope: Scope | None = None
     planning: bool = False
+    destroying: bool = False
     edit: DocumentEdit | None = None
     scripts: bool = True
     variables: Variables = field(default_factory=Variables)
@@ -115,7 +136,8 @@ class Loader:
     ) -> LoadedConfig:
         """Check documents and build their graph."""
         named_files = _NamedPaths(documents)
-        kinds = DocumentKinds(self.report, self.kind, self.planning, self.notes, self.left_out)
+        planning = self.planning or self.destroying
+        kinds = DocumentKinds(self.report, self.kind, planning, self.notes, self.left_out)
         resources = [
             resource
             for resource in (self._build_resource(*pair, kinds, named_files) for pair in documents)
@@ -133,7 +155,9 @@ class Loader:
             from mlctl.config.scheduled_jobs import job_of  # noqa: PLC0415 - of schedules alone
 
             jobs = graph.build(filter(None, map(job_of, schedules)))
-            self.report.extend(rules.check(jobs, context))
+            secret = PLAIN_SECRET  # found in the document of the schedule
+            found_in_jobs = rules.check(jobs, context)
+            self.report.extend(item for item in found_in_jobs if item.rule is not secret)
             read.check(jobs)
         components = self._check_components(read, context)
         whole = graph.build([*resources, *components], self.scope) if components else built
@@ -142,7 +166,8 @@ class Loader:
             from mlctl.assets.local_files import resolve_local_files  # noqa: PLC0415 - hashes
 
             resolved = resolve_local_files(resources, self.scope, self.report, self.files)
-            built = graph.build(resolved, self.scope)
+            if resolved != resources:
+                built = graph.build(resolved, self.scope)
         built = replace(built, secrets=self.variables.secrets.known)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
@@ -218,7 +243,7 @@ class Loader:
             content = self.files.read(path, source.MAX_BYTES)
         except (OSError, ValueError):
             return None
-        documents = source.load(str(path), content, self.report)
+        documents = source.load(files.short(path), content, self.report)
         return self._fill(documents[0]) if documents else None
 
     def _fill(self, document: Document) -> Document:
@@ -245,7 +270,7 @@ class Loader:
         _hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
         if ": 20" in document.source.text:  # as a date of this century begins
-            from mlctl.schema.readings import unquoted_dates  # noqa: PLC0415 - few files have any
+            from mlctl.schema.dates import unquoted_dates  # noqa: PLC0415 - few files have any
 
             self.report.extend(unquoted_dates(document, kind.schema))
         return build(document, kind)

@@ -106,7 +106,7 @@ class NamedFiles:
             content = self.files.read(path, source.MAX_BYTES)
         except (OSError, ValueError):
             return None
-        documents = source.load(str(path), content, self.report)
+        documents = source.load(files.short(path), content, self.report)
         for second in documents[1:2]:
             self.report.add(
                 Diagnostic(

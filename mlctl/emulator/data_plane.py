@@ -14,8 +14,9 @@ from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import HttpError, Response, json_response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.storage import materials
+from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import Address
+from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.serving.servers import Servers
 from mlctl.simulator.control_plane import scoring
@@ -44,13 +45,39 @@ def score(call: Call) -> Response:
             call.handle, endpoint.address, deployment, servers.draw(call.state.seed)
         )
         sent = call.request.body.decode("utf-8", "replace")
-        answer = servers.answer(call.handle, resource, partial(materials.locate, call), sent)
+        answer = servers.answer(call.handle, resource, partial(uploads.locate_files, call), sent)
     except NotFound as error:
         return Response(404, _TEXT, error.message.encode())
     except Permanent as error:
         return Response(error.status or 424, _TEXT, error.message.encode())
     headers = {"content-type": answer.type, _DEPLOYMENT: resource.address.name, **answer.headers}
     return Response(answer.status, headers, answer.body.encode())
+
+
+def describe(call: Call) -> Response:
+    """GET of the endpoint's API: OpenAPI 3 for `version=3`, else Swagger 2; any JSON is scored.
+
+    As the inference server describes a script without schema (azureml-inference-server-http 1.4).
+    """
+    endpoint = call.require(Address("online-endpoint", call.names["parent"]))
+    _authenticate(call, endpoint)
+    title = endpoint.address.name
+    text = f"API specification for the Azure Machine Learning service {title}"
+    newest = call.request.query_value("version", "2") == "3"
+    scored: Data = {"responses": {"200": {"description": "The response of the scoring script."}}}
+    schema: Data = {"schema": {"type": "object"}}
+    if newest:
+        scored["requestBody"] = {"required": True, "content": {"application/json": schema}}
+    else:
+        scored["parameters"] = [{"in": "body", "name": "serviceInputPayload", **schema}]
+    healthy = {"responses": {"200": {"description": "The service is up: the text `Healthy`."}}}
+    paths: Data = {
+        "/": {"get": {"operationId": "ServiceHealthCheck", **healthy}},
+        "/score": {"post": {"operationId": "RunMLService", **scored}},
+    }
+    info = {"title": title, "description": text, "version": "1.0"}
+    version = {"openapi": "3.0.3"} if newest else {"swagger": "2.0"}
+    return json_response({**version, "info": info, "paths": paths})
 
 
 def _echo(call: Call, endpoint: Address, deployment: str | None) -> Response:

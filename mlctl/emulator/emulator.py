@@ -16,7 +16,7 @@ from mlctl.emulator.shapes import errors
 from mlctl.emulator.shapes.protocols import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity, schedules
-from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
+from mlctl.simulator.control_plane.faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
@@ -61,8 +61,8 @@ class Emulator:
             response = error_response(self._error_to_answer(error))
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
             response = error_response(_internal_error(self._explain(error)))
-        response = response.with_headers(service_headers(request, response))
-        return faults.apply_to(response, struck).with_headers(_common_headers(request, number))
+        headers = {**_common_headers(request, number), **service_headers(request, response)}
+        return faults.apply_to(response, struck).with_headers(headers)
 
     def _answer(self, request: Request, number: str, struck: list[HttpFault]) -> Response:
         self._tick()

@@ -10,14 +10,12 @@ from urllib.parse import unquote
 from mlctl.dataclasses import dataclass
 from mlctl.emulator import data_plane
 from mlctl.emulator.arm import (
-    activity,
     assets,
     authorization,
     capacity,
-    connections,
     faults,
     jobs,
-    metrics,
+    monitor,
     operations,
     registries,
     resources,
@@ -30,6 +28,7 @@ from mlctl.emulator.mlflow import tracking
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds import ALL, Kind
+from mlctl.kinds.registry import arm_type
 from mlctl.service_errors import NotFound, Permanent
 
 Handler = Callable[[Call], Response]
@@ -97,13 +96,9 @@ def _kind_routes() -> Iterator[Route]:
             yield from _asset_routes(kind.name) if kind.versioned else _resource_routes(kind)
 
 
-def _collection(kind: Kind) -> str:
-    above = _collection(ALL[kind.parent]) + "/{parent}" if kind.parent else _WS
-    return f"{above}/{kind.collection}"
-
-
 def _resource_routes(kind: Kind) -> Iterator[Route]:
-    pattern, name = _collection(kind), kind.name
+    name = kind.name
+    pattern = f"{_WS}/{arm_type(name).replace('/', '/{parent}/')}"
     yield Route("GET", pattern, resources.show_all, name)
     item = pattern + "/{name}"
     yield Route("GET", item, resources.show, name)
@@ -151,18 +146,19 @@ def _mlflow_routes() -> Iterator[Route]:
 
 ROUTES = (
     *_mlflow_routes(),
-    Route("GET", _STORES, uploads.datastores, "datastore"),  # newest first, unlike others
+    Route("GET", _STORES, uploads.show_datastores, "datastore"),  # newest first, unlike others
     *_kind_routes(),
     Route("POST", _COMPUTE + "/listNodes", resources.nodes, "compute"),
-    Route("GET", _WS + "/connections", connections.show_all),
-    Route("GET", _WS + "/connections/{name}", connections.show),
-    Route("PUT", _WS + "/connections/{name}", connections.write),
-    Route("DELETE", _WS + "/connections/{name}", connections.delete),
-    Route("POST", _COMPUTE + "/start", resources.start, "compute"),
-    Route("POST", _COMPUTE + "/stop", resources.stop, "compute"),
+    Route("GET", _WS + "/connections", workspaces.show_connections),
+    Route("GET", _WS + "/connections/{name}", workspaces.show_connection),
+    Route("PUT", _WS + "/connections/{name}", workspaces.write_connection),
+    Route("DELETE", _WS + "/connections/{name}", workspaces.delete_connection),
+    *(
+        Route("POST", f"{_COMPUTE}/{action}", resources.switch_power, "compute")
+        for action in ("start", "stop", "restart")
+    ),
     Route("POST", _COMPUTE + "/updateIdleShutdownSetting", resources.set_idle, "compute"),
     Route("POST", _COMPUTE + "/enableSso", workspaces.done, "compute"),
-    Route("POST", _COMPUTE + "/restart", resources.start, "compute"),
     Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=_NOTHING),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/regenerateKeys", resources.regenerate_keys, "online-endpoint"),
@@ -193,7 +189,7 @@ ROUTES = (
     Route("GET", _RUNS + "/{name}/logs/{log*}", run_history.log, needs=_NOTHING),
     Route("POST", _HISTORY + "/rundata", run_history.run_data, needs=_TOKEN),
     Route("POST", _DATA + "/batchGetResolvedUris", run_history.resolve_uris, needs=_TOKEN),
-    Route("GET", _WS + _INSIGHTS + "/metrics", metrics.show),
+    Route("GET", _WS + _INSIGHTS + "/metrics", monitor.show_metrics),
     Route("POST", _WS + "/schedules/{name}/trigger", jobs.trigger, "schedule"),
     Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets, "datastore"),
     Route("GET", _WS, workspaces.show),
@@ -223,8 +219,8 @@ ROUTES = (
     Route("PUT", _AUTH + "/locks/{name}", authorization.put_lock),
     Route("DELETE", _AUTH + "/locks/{name}", authorization.delete_lock),
     Route("GET", _AUTH + "/permissions", authorization.permissions),
-    Route("GET", "{scope*}" + _INSIGHTS + "/metrics", authorization.metrics),
-    Route("GET", _SUB + _INSIGHTS + "/eventtypes/management/values", activity.show),
+    Route("GET", "{scope*}" + _INSIGHTS + "/metrics", monitor.show_no_metrics),
+    Route("GET", _SUB + _INSIGHTS + "/eventtypes/management/values", monitor.show_activity),
     *(
         Route(method, f"{_GROUP}/providers/Microsoft.{sort}/{{name}}", workspaces.beside)
         for sort in workspaces.BESIDE
@@ -261,6 +257,7 @@ ROUTES = (
     Route("GET PUT DELETE", _BLOBS + "/{blob*}", blobs.handle, needs=_NOTHING),
     Route("GET", _SCORED, data_plane.health, needs=_NOTHING),
     Route("GET POST", _SCORED + "/score", data_plane.score, needs=_NOTHING),
+    Route("GET", _SCORED + "/swagger.json", data_plane.describe, needs=_NOTHING),
     Route("GET", "/mlctl/faults", faults.show, needs=_TOKEN),
     Route("POST", "/mlctl/faults", faults.add, needs=_TOKEN),
     Route("DELETE", "/mlctl/faults", faults.clear, needs=_TOKEN),

@@ -1,8 +1,9 @@
-"""The order of a job: its shards, its policy, its deadline and its budget."""
+"""The order of a job: its shards, which divide its files, its policy, deadline and budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from mlctl.dataclasses import asdict, dataclass, replace
@@ -100,3 +101,39 @@ class Order:
     def run_name(self, number: int) -> str:
         """Return the name of a run by its number, from 0."""
         return self.name if not number else f"{self.name}-{number + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The files of an input in their order, and how they can be split.
+
+    `source` is their local folder, which can be split into any number of shards. Otherwise `sizes`
+    are the numbers of files in each of `folders` (URIs); if these are empty, `reason` says why.
+    """
+
+    files: tuple[str, ...]
+    source: str = ""
+    folders: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    reason: str = ""
+
+
+def split_by_folders(uri: str, files: Sequence[str]) -> Split:
+    """Split a stored input into one shard per top-level folder."""
+    above = [name for name in files if "/" not in name]
+    names = [(name, len(list(group))) for name, group in groupby(files, _top_folder)]
+    reason = ""
+    if not files:
+        reason = "it is empty"
+    elif above:
+        reason = f"it has files outside of folders (`{above[0]}`)"
+    elif len(names) == 1:
+        reason = f"all its files are in one folder, `{names[0][0]}`"
+    if reason:
+        return Split(tuple(files), reason=reason)
+    folders = tuple(f"{uri.rstrip('/')}/{name}" for name, _ in names)
+    return Split(tuple(files), "", folders, tuple(count for _, count in names))
+
+
+def _top_folder(name: str) -> str:
+    return name.partition("/")[0]

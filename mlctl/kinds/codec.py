@@ -15,15 +15,7 @@ from datetime import datetime
 from mlctl import catalog, source
 from mlctl.dataclasses import dataclass, replace
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import (
-    component_io,
-    data_collector,
-    datastore_uri,
-    job_io,
-    online_io,
-    steps,
-    sweeps,
-)
+from mlctl.kinds import component_io, datastore_uri, job_io, online_io, steps, sweeps
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field, bare
 from mlctl.kinds.registry import ALL
@@ -83,7 +75,7 @@ def inner_fields(field: Field, value: Data) -> Iterator[Field]:
         case "steps":
             return steps.inner_fields(field, value)
         case "data_collector":
-            return data_collector.data_fields(field, value)
+            return online_io.data_fields(field, value)
         case _:
             return iter(())
 
@@ -395,7 +387,7 @@ def _collector_encode(value: Data, field: Field, scope: Scope) -> Data:
     def named(text: Data) -> Data:
         return None if text is None else _reference_encode(text, data, scope)
 
-    return data_collector.encode(value, field, scope, code_reference=named)
+    return online_io.encode_collector(value, field, scope, code_reference=named)
 
 
 def _collector_decode(value: Data, field: Field, scope: Scope) -> Data:
@@ -404,11 +396,11 @@ def _collector_decode(value: Data, field: Field, scope: Scope) -> Data:
     def named(text: Data) -> Data:
         return _reference_decode(text, data, scope)
 
-    return data_collector.decode(value, field, scope, code_reference=named)
+    return online_io.decode_collector(value, field, scope, code_reference=named)
 
 
 def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    sent = data_collector.canonical(_collector_encode(value, field, scope))
+    sent = online_io.canonical_collector(_collector_encode(value, field, scope))
     return _json_canonical(sent, field, scope).casefold()
 
 

@@ -14,7 +14,7 @@ from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data
 
-_SIZE = re.compile(r"(\d+)([kmg]b)?", re.IGNORECASE)
+_SIZE = r"(\d+)([kmg]b)?"
 _UNITS = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 _LIMITS = ("default", "min", "max")
 
@@ -51,7 +51,7 @@ def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
 
 def size(value: Data) -> Data:
     """Parse the size of a mini-batch in files or bytes: `10kb` is 10240."""
-    match = _SIZE.fullmatch(str(value))
+    match = re.fullmatch(_SIZE, str(value), re.IGNORECASE)
     return int(match[1]) * _UNITS.get(str(match[2]).lower(), 1) if match else value
 
 

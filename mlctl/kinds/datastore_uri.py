@@ -11,12 +11,12 @@ import re
 
 from mlctl.kinds.address import Address, Scope
 
-_LONG = re.compile(
+_LONG = (  # a text: `re` compiles it where there is such a URI
     r"azureml://subscriptions/(?P<subscription>[^/]+)/resourcegroups/(?P<group>[^/]+)"
     r"(?:/providers/Microsoft\.MachineLearningServices)?/workspaces/(?P<workspace>[^/]+)/"
-    r"(?P<rest>datastores/.*)",
-    re.IGNORECASE | re.DOTALL,
+    r"(?P<rest>datastores/.*)"
 )
+_FLAGS = re.IGNORECASE | re.DOTALL
 
 
 def canonical(text: str, scope: Scope) -> str:
@@ -27,7 +27,7 @@ def canonical(text: str, scope: Scope) -> str:
     paths with it. Other texts are returned unchanged.
     """
     text = re.sub(r"(/paths/)ServiceReplicated/[0-9a-fA-F-]{36}/", r"\1", text)
-    long = _LONG.fullmatch(text)
+    long = re.fullmatch(_LONG, text, _FLAGS)
     if long is None:
         return text
     scope_of_uri = Scope(long["subscription"], long["group"], long["workspace"])
@@ -47,7 +47,7 @@ def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
         above = f"subscriptions/{scope.subscription}/{groups}/{scope.resource_group}"
         path = short.removeprefix("azureml://")
         return f"azureml://{above}/workspaces/{scope.workspace}/{path}"
-    match = _LONG.fullmatch(text)
+    match = re.fullmatch(_LONG, text, _FLAGS)
     if match is None:
         return text
     above = f"subscriptions/{match['subscription']}/{groups}/{match['group']}"

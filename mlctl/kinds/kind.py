@@ -114,7 +114,7 @@ class Kind:
 
     def form_of(self, data: Data) -> Form:
         """Return the form of a document."""
-        return next((form for form in self.forms if form.holds(data)), self.forms[-1])
+        return next((form for form in self.forms[:-1] if form.holds(data)), self.forms[-1])
 
 
 # In the order of lists and help: the `$schema` names of the kind's documents, if any declares it.
@@ -150,7 +150,7 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "code": (),
     "batch-pool": ("batchPool",),
     "job": ("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
-    "schedule": ("schedule",),
+    "schedule": ("schedule", "monitorSchedule"),
 }
 # What runs once, and is not a resource.
 RUNS = ("job",)

@@ -121,6 +121,13 @@ def sharing(name: str) -> tuple[Kind, ...]:
     return (ALL[name], *(ALL[other] for other in ALL[name].arm.shared_with))
 
 
+@cache
+def arm_type(name: str) -> str:
+    """Return a kind's type in a workspace of ARM: `batchEndpoints/deployments`."""
+    kind = ALL[name]
+    return f"{arm_type(kind.parent)}/{kind.collection}" if kind.parent else kind.collection
+
+
 def kind_of_schema(url: str) -> Kind | str | None:
     """Return the kind that a `$schema` URL names by its file, whatever the host.
 

@@ -31,7 +31,7 @@ _SYSTEM: tuple[Pointer, ...] = (
 
 def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
     """Return the form of a live body, by its decoded discriminator."""
-    for form in kind.forms:
+    for form in kind.forms[:-1]:
         discriminating: dict[str, Data] = {}
         for field in form.discriminators:
             value = codec.decode(pointer.get(body, field.wire), field, scope)

@@ -35,10 +35,10 @@ def differences(
         live_value, desired_value = live_values.get(at), desired[at]
         if (
             type(live_value) is type(desired_value)
-            and type(desired_value) in _SCALARS
             and live_value == desired_value
+            and (type(desired_value) in _SCALARS or repr(live_value) == repr(desired_value))
         ):
-            continue  # most are equal
+            continue  # most are equal; in a list or mapping, `true` equals 1
         if not (field.when and _ignored(field, {**live_values, **desired})):
             changes.extend(_compare_field(field, live_value, desired_value, scope))
     return changes

@@ -253,7 +253,7 @@ class Plan:
         """How many resources are deleted because no file declares them."""
         return sum(change.reason is ActionReason.PRUNED for change in self.changes)
 
-    @property
+    @cached_property
     def pending(self) -> tuple[Change, ...]:
         """The changes that do something."""
         return tuple(change for change in self.changes if change.action is not Action.NO_OP)

@@ -200,8 +200,8 @@ class _Planner:
         desired: Values = complete(values, resource.form)
         if live is None:
             new = resource.kind.versioned and resource.address.version is None
-            address = resource.address.at("1") if new else self._named_by_content(resource, values)
-            return self._create(address, resource, desired, notes)
+            own = self._named_by_content(resource, values)
+            return self._create(self._graph.unused(own) if new else own, resource, desired, notes)
         if moving(live.body) and live.address.up not in self._replaced:
             # While it runs, the body shows nulls and defaults for what was not sent (recorded: card
             # compute-patch-scale).
@@ -296,7 +296,7 @@ class _Planner:
         if resource.address.version is not None:
             self.rejections.append(checks.immutable_version(change, resource))
             return change
-        new = resource.address.at(_next_version(change.address.version))
+        new = self._graph.unused(resource.address, change.address.version)
         return self._create(new, resource, change.values, notes)
 
     def _resolve_references(
@@ -391,7 +391,3 @@ def _put(values: dict[Pointer, Data], at: Pointer, value: Data) -> None:
         return
     values[holder] = copy.deepcopy(values[holder])
     pointer.put(values[holder], at[len(holder) :], value)
-
-
-def _next_version(version: str | None) -> str:
-    return str(int(version) + 1) if version and version.isdecimal() else f"{version}-2"

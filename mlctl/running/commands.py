@@ -23,9 +23,8 @@ from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.expressions import find
-from mlctl.rehearsal.descendants import end_tree
-from mlctl.rehearsal.process import Interpreter
-from mlctl.running import images, programs
+from mlctl.rehearsal.process import Interpreter, end_tree
+from mlctl.running import environments, images
 from mlctl.running.model import RunError, RunNode, RunStatus
 from mlctl.simulator.control_plane.jobs.mlflow_store import FOLDER as MLRUNS
 from mlctl.simulator.control_plane.jobs.mlflow_store import (
@@ -83,7 +82,7 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         for name, kind in outputs.items():
             if kind not in _FILE_TYPES:
                 (folder / "outputs" / name).mkdir()
-        programs.lay_out(folder, python)
+        environments.lay_out_programs(folder, python)
     except OSError as error:
         raise RunError(f"`{folder}` cannot be laid out: {error.strerror or error}") from None
 
@@ -272,7 +271,7 @@ def _variables(node: RunNode, folder: Path, rank: int, conditions: Conditions) -
     run_id = _run_id(node)
     names_experiment = "set_experiment" in node.command or sets_experiment(folder / "code")
     python = Path(conditions.interpreter.python).parent
-    places = (folder / "bin", folder / programs.PACKAGES / "bin", python)
+    places = (folder / "bin", folder / environments.PACKAGES / "bin", python)
     return {
         **{key: value for key, value in user.items() if not key.startswith("MLCTL_")},
         "PATH": os.pathsep.join([*map(str, places), user.get("PATH", os.defpath)]),

@@ -2,6 +2,10 @@
 
 conda's packages are taken by their names on the package index, as most have the same there; what
 is no package of Python is left out, with a note. The resolver is that of uv, or of pip.
+
+The `python` and `pip` that a command finds are those of its Python. On Azure the container of a
+step is its own. Here `pip install` makes a virtual environment in the folder of the step first,
+which sees the packages of the Python beside its own: neither that Python nor another step changes.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -250,3 +255,48 @@ def _reason(lines: list[str]) -> str:
             reason = lines[places[-1] : places[-1] + (2 if start == _TREE else 1)]
             return re.sub(r"^ERROR: | (?:\W*>|\W*▶)(?= )", "", " ".join(reason))
     return lines[0] if lines else "it says nothing"
+
+
+PACKAGES = "venv"  # the folder of what a step has installed
+_PYTHON = """#!/bin/sh
+python={python}
+own={own}
+if [ "$1 $2" = "-m pip" ] && [ ! -e "$own" ]; then
+  "$python" -I -c {make} "$own" "$own.$$" || exit 1
+fi
+[ -e "$own" ] && python="$own/bin/python"
+exec "$python" "$@"
+"""
+_PIP = '#!/bin/sh\nexec {python} -m pip "$@"\n'
+_MAKE = """
+import glob, os, site, sys, venv
+own, part = sys.argv[1:]
+venv.EnvBuilder(with_pip=False).create(part)
+lines = ["import site; site.addsitedir(%r)" % place for place in site.getsitepackages()]
+folder, = glob.glob(part + "/lib/python*/site-packages")
+with open(folder + "/of_its_python.pth", "w") as file:
+    file.write("\\n".join(lines))
+try:
+    os.rename(part, own)
+except OSError:
+    pass  # another process of the step was faster
+"""
+
+
+def lay_out_programs(folder: Path, python: str) -> None:
+    """Write the programs into `bin` of the folder of a step.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    place = folder / "bin"
+    place.mkdir()
+    own = shlex.quote(str(folder / PACKAGES))
+    texts = {
+        "python": _PYTHON.format(python=shlex.quote(python), own=own, make=shlex.quote(_MAKE)),
+        "pip": _PIP.format(python=shlex.quote(str(place / "python"))),
+    }
+    for name, text in texts.items():
+        for program in (place / name, place / f"{name}3"):
+            program.write_text(text, encoding="utf-8")
+            program.chmod(0o755)

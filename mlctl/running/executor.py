@@ -21,23 +21,8 @@ from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
-from mlctl.running import commands
+from mlctl.running import commands, model
 from mlctl.running.commands import Conditions
-from mlctl.running.model import (
-    Elsewhere,
-    JobPlan,
-    Literal,
-    LocalData,
-    LoopOutput,
-    NodeResult,
-    Produced,
-    RunError,
-    RunNode,
-    RunStatus,
-    StepOutput,
-    Value,
-    produced_by,
-)
 
 _COPIED = 1 << 26  # bytes of a user's input of which a command gets a copy
 _HASHED = 1 << 28  # bytes of a file whose content is hashed; of a larger one size and time
@@ -60,7 +45,7 @@ class RunSettings:
     only: str | None = None
     fresh: bool = False
     max_output: int = 0
-    on_change: Callable[[str, NodeResult | None], None] = lambda _name, _result: None
+    on_change: Callable[[str, model.NodeResult | None], None] = lambda _name, _result: None
 
 
 @dataclass
@@ -70,20 +55,20 @@ class JobRun:
     A node that has run again has another id, so what takes its outputs runs again, too.
     """
 
-    plan: JobPlan
+    plan: model.JobPlan
     settings: RunSettings
-    results: dict[str, NodeResult] = field(default_factory=dict)
+    results: dict[str, model.NodeResult] = field(default_factory=dict)
     output_ids: dict[str, str] = field(default_factory=dict)
     _cancelled: Event = field(default_factory=Event)
 
-    def run(self) -> dict[str, NodeResult]:
+    def run(self) -> dict[str, model.NodeResult]:
         """Run to the end; the results by node, in the order of the plan.
 
         Raises:
             RunError: a node that is to be run alone is not there, or what it needs has not run.
         """
         waiting = self._chosen()
-        running: dict[Future[NodeResult], str] = {}
+        running: dict[Future[model.NodeResult], str] = {}
         with ThreadPoolExecutor(max(1, self.settings.at_once)) as pool:
             try:
                 while waiting or running:
@@ -105,8 +90,8 @@ class JobRun:
         """
         for node in (self.plan.nodes[name] for name in self._chosen()):
             for name, value in node.inputs.items():
-                if isinstance(value, Elsewhere):
-                    raise RunError(f"{node.where}: {_not_here(name, value)}")
+                if isinstance(value, model.Elsewhere):
+                    raise model.RunError(f"{node.where}: {_not_here(name, value)}")
 
     def _chosen(self) -> list[str]:
         """Return the nodes to run; if one is selected, the nodes that it needs are reused."""
@@ -114,23 +99,28 @@ class JobRun:
         if only is None:
             return list(self.plan.nodes)
         if only not in self.plan.nodes:
-            raise RunError(f"there is no step `{only}`; there are {', '.join(self.plan.nodes)}")
+            raise model.RunError(
+                f"there is no step `{only}`; there are {', '.join(self.plan.nodes)}"
+            )
         for name in self.plan.nodes[only].needs:
             folder = self.settings.folder / name
             record = commands.saved(folder)
             if record is None and self.plan.nodes[name].guards:
-                self.results[name] = NodeResult(RunStatus.BYPASSED, folder)
+                self.results[name] = model.NodeResult(model.RunStatus.BYPASSED, folder)
                 continue
             if record is None:
-                raise RunError(
+                raise model.RunError(
                     f"`{only}` needs `{name}`, which has not completed in `{self.settings.folder}`"
                 )
             self.output_ids[name] = str(record["made"])
-            self.results[name] = NodeResult(RunStatus.COMPLETED, folder, reused=True)
+            self.results[name] = model.NodeResult(model.RunStatus.COMPLETED, folder, reused=True)
         return [only]
 
     def _begin(
-        self, waiting: list[str], running: dict[Future[NodeResult], str], pool: ThreadPoolExecutor
+        self,
+        waiting: list[str],
+        running: dict[Future[model.NodeResult], str],
+        pool: ThreadPoolExecutor,
     ) -> None:
         """Start every node whose needs are met; leave out those whose needs failed."""
         stopped = not self.plan.goes_on and any(
@@ -146,56 +136,58 @@ class JobRun:
                 waiting.remove(name)
                 running[pool.submit(self._run, node)] = name
 
-    def _not_begun(self, node: RunNode, *, stopped: bool) -> NodeResult | None:
+    def _not_begun(self, node: model.RunNode, *, stopped: bool) -> model.NodeResult | None:
         """Return the result of a node that cannot run; None if it runs, or is still undecided."""
         folder = self._folder(node.name)
         for need in sorted(node.needs & self.results.keys()):
             if not self.results[need].status.is_well:
                 why = f"`{need}` did not complete"
-                return NodeResult(RunStatus.NOT_STARTED, folder, why=why)
+                return model.NodeResult(model.RunStatus.NOT_STARTED, folder, why=why)
         if stopped:
-            return NodeResult(RunStatus.NOT_STARTED, folder, why="another step failed")
+            return model.NodeResult(model.RunStatus.NOT_STARTED, folder, why="another step failed")
         if not node.needs <= self.results.keys():
             return None
         why = ""
         try:
             for value in node.values:
-                if isinstance(value, Produced) and not self._sources(value):
-                    why = f"`{next(produced_by(value)).node}` did not run"
+                if isinstance(value, model.Produced) and not self._sources(value):
+                    why = f"`{next(model.produced_by(value)).node}` did not run"
             for guard in node.guards if not why else ():
                 if self._holds(guard.value) is not guard.expected:
                     why = f"its condition is not {str(guard.expected).lower()}"
-        except (RunError, OSError) as error:
-            return NodeResult(RunStatus.FAILED, folder, why=str(error))
+        except (model.RunError, OSError) as error:
+            return model.NodeResult(model.RunStatus.FAILED, folder, why=str(error))
         if not why:
             return None
         commands.forget(folder)
-        return NodeResult(RunStatus.BYPASSED, folder, why=why)
+        return model.NodeResult(model.RunStatus.BYPASSED, folder, why=why)
 
-    def _sources(self, value: Produced) -> list[StepOutput]:
+    def _sources(self, value: model.Produced) -> list[model.StepOutput]:
         """Return the outputs that a value consists of, of nodes that ran."""
         match value:
-            case StepOutput(node):
-                ran = self.results[node].status is not RunStatus.BYPASSED
+            case model.StepOutput(node):
+                ran = self.results[node].status is not model.RunStatus.BYPASSED
                 return [value] if ran else []
-            case LoopOutput(rounds, every):
+            case model.LoopOutput(rounds, every):
                 sources = [source for inner in rounds for source in self._sources(inner)]
                 return sources if every else sources[-1:]
 
-    def _holds(self, value: Value) -> bool:
+    def _holds(self, value: model.Value) -> bool:
         """Whether a condition is true.
 
         Raises:
             RunError: it is neither true nor false.
         """
-        text = value.text if isinstance(value, Literal) else ""
-        if isinstance(value, Produced):
+        text = value.text if isinstance(value, model.Literal) else ""
+        if isinstance(value, model.Produced):
             text = self._written(self._sources(value)[0])
         if text.casefold() not in ("true", "false"):
-            raise RunError(f"its condition is `{text[:_SHOWN]}`, which is neither true nor false")
+            raise model.RunError(
+                f"its condition is `{text[:_SHOWN]}`, which is neither true nor false"
+            )
         return text.casefold() == "true"
 
-    def _written(self, source: StepOutput) -> str:
+    def _written(self, source: model.StepOutput) -> str:
         """Read the text of an output that is a value from the file that the command wrote.
 
         Raises:
@@ -204,20 +196,20 @@ class JobRun:
         result = self.results[source.node]
         text = commands.written_value(result.folder, source.name)
         if text is None:
-            raise RunError(
+            raise model.RunError(
                 f"`{source.node}` has written no value for `{source.name}`: the file"
                 f" ${{{{outputs.{source.name}}}}} has one"
             )
         return text
 
-    def _end(self, name: str, result: NodeResult) -> None:
+    def _end(self, name: str, result: model.NodeResult) -> None:
         self.results[name] = result
         self.settings.on_change(name, result)
 
     def _folder(self, name: str) -> Path:
         return self.settings.folder / name
 
-    def _run(self, node: RunNode) -> NodeResult:
+    def _run(self, node: model.RunNode) -> model.NodeResult:
         """Run a node, or take it as it is; every error becomes its result."""
         began = time.monotonic()
         folder = self._folder(node.name)
@@ -232,8 +224,8 @@ class JobRun:
                 and not (self.settings.fresh or only)
             ):
                 self.output_ids[node.name] = str(record["made"])
-                return NodeResult(
-                    RunStatus.COMPLETED,
+                return model.NodeResult(
+                    model.RunStatus.COMPLETED,
                     folder,
                     float(record.get("seconds", 0)),
                     reused=True,
@@ -243,7 +235,7 @@ class JobRun:
             self.settings.on_change(node.name, None)
             result = self._fresh(node, folder)
             result = replace(result, seconds=round(time.monotonic() - began, 3))
-            if result.status is RunStatus.COMPLETED:
+            if result.status is model.RunStatus.COMPLETED:
                 record = {
                     "key": key,
                     "seconds": result.seconds,
@@ -251,13 +243,15 @@ class JobRun:
                     "parameters": dict(result.parameters),
                 }
                 self.output_ids[node.name] = commands.save(folder, record)
-        except (RunError, OSError) as error:
+        except (model.RunError, OSError) as error:
             why = _sentence(error) if isinstance(error, OSError) else str(error)
             why = why.removeprefix(f"{node.where}: ")  # a report has it before each reason
-            return NodeResult(RunStatus.FAILED, folder, time.monotonic() - began, why=why)
+            return model.NodeResult(
+                model.RunStatus.FAILED, folder, time.monotonic() - began, why=why
+            )
         return result
 
-    def _fresh(self, node: RunNode, folder: Path) -> NodeResult:
+    def _fresh(self, node: model.RunNode, folder: Path) -> model.NodeResult:
         """Run a node in an emptied folder."""
         settings = self.settings
         interpreter = replace(settings.interpreter, python=self._python(node))
@@ -280,45 +274,45 @@ class JobRun:
             return parallel.run(node, values, folder, conditions, settings.at_once)
         values |= commands.output_places(node, folder)
         status, why = commands.run(node, commands.bind(node.command, values), folder, conditions)
-        return NodeResult(status, folder, why=why, metrics=commands.metrics(folder))
+        return model.NodeResult(status, folder, why=why, metrics=commands.metrics(folder))
 
-    def _python(self, node: RunNode) -> str:
+    def _python(self, node: model.RunNode) -> str:
         return node.python or self.settings.interpreter.python
 
-    def _values(self, node: RunNode, folder: Path) -> dict[str, str]:
+    def _values(self, node: model.RunNode, folder: Path) -> dict[str, str]:
         """Return the texts of the inputs of a command, by `inputs.NAME`."""
         return {
             f"inputs.{name}": self._text(node, name, value, folder)
             for name, value in node.inputs.items()
         }
 
-    def _text(self, node: RunNode, name: str, value: Value, folder: Path) -> str:
+    def _text(self, node: model.RunNode, name: str, value: model.Value, folder: Path) -> str:
         match value:
-            case Literal(text):
+            case model.Literal(text):
                 return text
-            case StepOutput(source, output):
+            case model.StepOutput(source, output):
                 place = str(self.results[source].output(output))
                 return shlex.quote(self._written(value) if self._is_value(value) else place)
-            case LoopOutput(_, every):
+            case model.LoopOutput(_, every):
                 sources = self._sources(value)
                 if every:
                     return shlex.quote(self._together(sources, folder / "inputs" / name))
                 return self._text(node, name, sources[0], folder)
-            case LocalData(path):
+            case model.LocalData(path):
                 if self.settings.sample is None and node.splits(name):
                     return shlex.quote(str(path))  # of which every mini-batch is a copy
                 return shlex.quote(str(self._copied(path, folder / "inputs" / name)))
-            case Elsewhere():
-                raise RunError(_not_here(name, value))
+            case model.Elsewhere():
+                raise model.RunError(_not_here(name, value))
 
-    def _together(self, sources: list[StepOutput], place: Path) -> str:
+    def _together(self, sources: list[model.StepOutput], place: Path) -> str:
         """Join what the rounds of a loop left: a list of values, or the path of an MLTable."""
         if self._is_value(sources[0]):
             return json.dumps([self._written(source) for source in sources])
         places = [self.results[source.node].output(source.name) for source in sources]
         return str(commands.table_of(places, place))
 
-    def _is_value(self, source: StepOutput) -> bool:
+    def _is_value(self, source: model.StepOutput) -> bool:
         return self.plan.nodes[source.node].outputs.get(source.name) in commands.VALUE_TYPES
 
     def _copied(self, path: Path, place: Path) -> Path:
@@ -337,7 +331,7 @@ class JobRun:
             shutil.copy(file, target)
         return place
 
-    def _key(self, node: RunNode) -> str:
+    def _key(self, node: model.RunNode) -> str:
         """Return a node's key for reuse: its command, its code, and the sources of its inputs."""
         values = {name: self._key_of(value) for name, value in node.inputs.items()}
         code = _content(node.code) if node.code is not None else ""
@@ -351,17 +345,17 @@ class JobRun:
         text = json.dumps([parts, more], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _key_of(self, value: Value) -> str:
+    def _key_of(self, value: model.Value) -> str:
         match value:
-            case Literal(text):
+            case model.Literal(text):
                 return f"literal:{text}"
-            case StepOutput(node, name):
+            case model.StepOutput(node, name):
                 return f"output:{self.output_ids[node]}/{name}"
-            case LoopOutput(_, every):
+            case model.LoopOutput(_, every):
                 return " ".join([str(every), *map(self._key_of, self._sources(value))])
-            case LocalData(path):
+            case model.LocalData(path):
                 return f"data:{_content(path)}"
-            case Elsewhere(uri):
+            case model.Elsewhere(uri):
                 return f"elsewhere:{uri}"
 
     def _link_outputs(self) -> None:
@@ -371,20 +365,20 @@ class JobRun:
             shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True, exist_ok=True)
         for name, value in self.plan.outputs.items():
-            if not {output.node for output in produced_by(value)} <= self.results.keys():
+            if not {output.node for output in model.produced_by(value)} <= self.results.keys():
                 continue  # one step was run alone
             outputs = [
                 self.results[source.node].output(source.name)
                 for source in self._sources(value)
-                if self.results[source.node].status is RunStatus.COMPLETED
+                if self.results[source.node].status is model.RunStatus.COMPLETED
             ]
-            if isinstance(value, LoopOutput) and value.every:
+            if isinstance(value, model.LoopOutput) and value.every:
                 commands.table_of(outputs, place / name)
             elif outputs:
                 (place / name).symlink_to(outputs[-1])
 
 
-def _not_here(name: str, value: Elsewhere) -> str:
+def _not_here(name: str, value: model.Elsewhere) -> str:
     """Say what to do about an input that is missing on this machine."""
     asset = value.uri.startswith("azureml:") and "://" not in value.uri
     declared = ", as does the file that declares it" if asset else ""

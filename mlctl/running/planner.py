@@ -24,21 +24,7 @@ from mlctl.kinds.records.model import KIND as MODEL
 from mlctl.kinds.resource import Resource, is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
-from mlctl.running.model import (
-    Elsewhere,
-    EnvironmentSource,
-    Guard,
-    JobPlan,
-    Literal,
-    LocalData,
-    LoopOutput,
-    Produced,
-    RunError,
-    RunNode,
-    StepOutput,
-    Trials,
-    Value,
-)
+from mlctl.running import model
 
 _NAME = re.compile(r"\w[\w.-]*")
 _MOST_TRIALS = 1000  # reference-yaml-job-sweep
@@ -47,7 +33,7 @@ _NOT_RUN = ("automl", "spark", "data_transfer", "finetuning")
 _OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
 
 
-def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> JobPlan:
+def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> model.JobPlan:
     """Plan what to run of a job; `typed` are inputs by name, or `STEP.NAME`, over its own.
 
     Raises:
@@ -64,26 +50,30 @@ def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> J
         inputs = planner.inputs("", part, runs)
         nodes, outputs = planner.pipeline("", runs, inputs, job)
         settings = part.mapping("settings")
-        plan = JobPlan(name, nodes, outputs, bool(settings.get("continue_on_step_failure", True)))
+        plan = model.JobPlan(
+            name, nodes, outputs, bool(settings.get("continue_on_step_failure", True))
+        )
     else:
         node = planner.node(name, step, None, {})
-        plan = JobPlan(name, {name: node}, {key: StepOutput(name, key) for key in node.outputs})
+        plan = model.JobPlan(
+            name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
+        )
     _check_names(plan)
     unknown = sorted(set(typed) - planner.used)
     if unknown:
         known = ", ".join(sorted(planner.known)) or "none"
-        raise RunError(f"the job has no input `{unknown[0]}`; it has {known}")
+        raise model.RunError(f"the job has no input `{unknown[0]}`; it has {known}")
     return plan
 
 
-def _check_names(plan: JobPlan) -> None:
+def _check_names(plan: model.JobPlan) -> None:
     """Refuse names that are no names of folders, which every job, step and output has."""
     outputs = [name for node in plan.nodes.values() for name in (*node.outputs, *node.inputs)]
     for name in (plan.name, *plan.nodes, *plan.outputs, *outputs):
         if not _NAME.fullmatch(name):
-            raise RunError(f"`{name}` is no name: letters, digits, `_`, `-` and `.` are")
+            raise model.RunError(f"`{name}` is no name: letters, digits, `_`, `-` and `.` are")
     if OUTPUTS in plan.nodes:
-        raise RunError(f"`{OUTPUTS}` is the folder of the job's own outputs: rename the step")
+        raise model.RunError(f"`{OUTPUTS}` is the folder of the job's own outputs: rename the step")
 
 
 class _Planner:
@@ -105,24 +95,24 @@ class _Planner:
         """
         if step.runs is None:
             written = step.part.data.get("component", step.part.data.get("trial"))
-            raise RunError(
+            raise model.RunError(
                 f"{_where(step.part)}: the component `{written}` of the step `{step.name}` is not"
                 f" here: name its file or a folder, too (mlctl job run {self.file} .)"
             )
         return step.runs
 
     def pipeline(
-        self, prefix: str, part: Part, inputs: Mapping[str, Value], job: Resource
-    ) -> tuple[dict[str, RunNode], dict[str, Produced]]:
+        self, prefix: str, part: Part, inputs: Mapping[str, model.Value], job: Resource
+    ) -> tuple[dict[str, model.RunNode], dict[str, model.Produced]]:
         """Return the nodes of a pipeline, and where its outputs come from."""
         part = _unrolled(part, inputs)
         pipeline = Pipeline(job, part, steps_of(part, self.graph, self.read))
         names, cycle = order(pipeline)
         if cycle:
-            raise RunError(f"the steps {', '.join(cycle)} wait for each other")
-        nodes: dict[str, RunNode] = {}
-        produced: dict[str, Mapping[str, Produced]] = {}
-        outputs: dict[str, Produced] = {}
+            raise model.RunError(f"the steps {', '.join(cycle)} wait for each other")
+        nodes: dict[str, model.RunNode] = {}
+        produced: dict[str, Mapping[str, model.Produced]] = {}
+        outputs: dict[str, model.Produced] = {}
         for name in names:
             step, path = pipeline.steps[name], f"{prefix}{name}"
             runs = self.component(step)
@@ -134,7 +124,7 @@ class _Planner:
             else:
                 nodes[path] = self.node(path, step, inputs, produced)
                 produced[name] = {
-                    output: StepOutput(path, output) for output in nodes[path].outputs
+                    output: model.StepOutput(path, output) for output in nodes[path].outputs
                 }
             for output, written in step.part.mapping(OUTPUTS).items():
                 target = _parent_output(written)
@@ -147,14 +137,14 @@ class _Planner:
         self,
         name: str,
         step: Step,
-        outer: Mapping[str, Value] | None,
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> RunNode:
+        outer: Mapping[str, model.Value] | None,
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> model.RunNode:
         """Read a step of a pipeline whose inputs are `outer`, or without these a job by itself."""
         runs = step.runs or step.part
         kind = str(step.part.data.get("type") or runs.data.get("type") or "command").casefold()
         if kind in _NOT_RUN:
-            raise RunError(
+            raise model.RunError(
                 f"{_where(step.part)}: `{name}` is of the type `{kind}`, which runs on Azure alone"
             )
         trial = step.part.data.get("trial")
@@ -166,13 +156,13 @@ class _Planner:
         parallel = ParallelStep(name, step.part, runs) if kind == "parallel" or task else None
         command = str(setting.value("command") or "")
         if not command and parallel is None:
-            raise RunError(f"{_where(step.part)}: `{name}` has no command")
+            raise model.RunError(f"{_where(step.part)}: `{name}` has no command")
         declared = {**runs.mapping(OUTPUTS), **step.part.mapping(OUTPUTS)}
         types = runs.mapping(OUTPUTS)
         distribution = setting.mapping("distribution")
         limits = setting.mapping("limits")
         written = setting.value("environment")
-        return RunNode(
+        return model.RunNode(
             name,
             _where(step.part),
             command,
@@ -203,9 +193,9 @@ class _Planner:
     def guards(
         self,
         part: Part,
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> tuple[Guard, ...]:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> tuple[model.Guard, ...]:
         """Return the conditions that control flow puts on a step."""
         conditions = part.mapping(control_flow.CONDITION)
         return guards_of(conditions, lambda text: self.value(part, text, outer, produced))
@@ -215,11 +205,11 @@ class _Planner:
         name: str,
         part: Part,
         runs: Part,
-        outer: Mapping[str, Value] | None = None,
-        produced: Mapping[str, Mapping[str, Produced]] | None = None,
-    ) -> dict[str, Value]:
+        outer: Mapping[str, model.Value] | None = None,
+        produced: Mapping[str, Mapping[str, model.Produced]] | None = None,
+    ) -> dict[str, model.Value]:
         """Return the inputs of a step with a value: typed, set, or the component's default."""
-        bound: dict[str, Value] = {}
+        bound: dict[str, model.Value] = {}
         declared = runs.mapping(INPUTS)
         for key in {**declared, **part.mapping(INPUTS)}:
             path = f"{name}.{key}" if name and outer is not None else str(key)
@@ -238,12 +228,12 @@ class _Planner:
             if written is not None:
                 place = part if key in part.mapping(INPUTS) else runs
                 value = self.value(place, written, outer or {}, produced or {})
-                if isinstance(value, Elsewhere) and not value.typed:
+                if isinstance(value, model.Elsewhere) and not value.typed:
                     value = replace(value, typed=path)
                 if value is not None:
                     bound[str(key)] = value
             elif not port.get("optional"):
-                raise RunError(
+                raise model.RunError(
                     f"{_where(part)}: the input `{key}` has no value;"
                     f" --input {path}=VALUE gives one"
                 )
@@ -253,35 +243,37 @@ class _Planner:
         self,
         part: Part,
         written: Data,
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> Value | None:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> model.Value | None:
         """Read an input as a value; None if it is an optional input without one."""
         if isinstance(written, dict):
             return self.entry(part, written, outer, produced)
         if not isinstance(written, str):
-            return Literal(str(written))
+            return model.Literal(str(written))
         text = written
         if rounds := control_flow.rounds_of(text):
             every, paths = rounds
             values = [self.expression(part, path, outer, produced) for path in paths]
-            return LoopOutput(tuple(v for v in values if isinstance(v, Produced)), every)
+            return model.LoopOutput(
+                tuple(v for v in values if isinstance(v, model.Produced)), every
+            )
         expression = only(text)
         if expression is not None and expression.path[0] == PARENT:
             return self.expression(part, expression.path, outer, produced)
         for inside in reversed(list(find(text))):
             value = self.expression(part, inside.path, outer, produced)
-            if isinstance(value, Literal):
+            if isinstance(value, model.Literal):
                 text = text[: inside.start] + value.text + text[inside.end :]
-        return self.data(part, text) if text.startswith("azureml:") else Literal(text)
+        return self.data(part, text) if text.startswith("azureml:") else model.Literal(text)
 
     def entry(
         self,
         part: Part,
         written: Mapping[str, Data],
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> Value | None:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> model.Value | None:
         """Read an input that is a mapping, like `value`."""
         inner = written.get("path", written.get("value", written.get("default")))
         is_data = "path" in written or str(written.get("type", "")).startswith(
@@ -297,9 +289,9 @@ class _Planner:
         self,
         part: Part,
         path: tuple[str, ...],
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> Value | None:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> model.Value | None:
         """Resolve `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME`."""
         match path:
             case ("parent", "inputs", *names):
@@ -308,9 +300,9 @@ class _Planner:
                 return produced[step][name]
             case ("parent", "jobs", step, *_) if len(produced.get(step, {})) == 1:
                 return next(iter(produced[step].values()))
-        raise RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
+        raise model.RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
 
-    def data(self, part: Part, text: str) -> Value:
+    def data(self, part: Part, text: str) -> model.Value:
         """Find data on this machine, by its path or as an asset of the given files."""
         for kind in (DATA, MODEL) if text.startswith("azureml:") else ():
             reference = Reference.parse(text, kind.name)
@@ -319,27 +311,27 @@ class _Planner:
                 asset = self.graph.resources[address]
                 return self.data(Part(asset.document, (), {}), str(asset.get("path")))
         if not is_local(text):
-            return Elsewhere(text)
+            return model.Elsewhere(text)
         path = part.document.folder / local_path(text)
         if not path.exists():
-            raise RunError(f"{_where(part)}: there is no `{text}`")
-        return LocalData(files.real(path))
+            raise model.RunError(f"{_where(part)}: there is no `{text}`")
+        return model.LocalData(files.real(path))
 
-    def environment(self, part: Part, written: Data) -> EnvironmentSource | None:
+    def environment(self, part: Part, written: Data) -> model.EnvironmentSource | None:
         """Read the environment that a step names, as far as local files describe it."""
         if written is None:
             return None
         if isinstance(written, dict):
             name = str(written.get("name") or _where(part))
-            return EnvironmentSource(name, written, part.document.folder)
+            return model.EnvironmentSource(name, written, part.document.folder)
         reference = Reference.parse(str(written), ENVIRONMENT.name)
         target = reference.address if reference is not None else None
         for address in self.graph.declared(target)[:1] if target is not None else ():
             asset = self.graph.resources[address]
             whole = asset.get()
             data = whole if isinstance(whole, dict) else {}
-            return EnvironmentSource(str(address), data, asset.document.folder)
-        return EnvironmentSource(str(written), {}, part.document.folder)
+            return model.EnvironmentSource(str(address), data, asset.document.folder)
+        return model.EnvironmentSource(str(written), {}, part.document.folder)
 
     def code(self, part: Part, written: Data) -> Path | None:
         """Return the folder or file of the code; None if a command needs none."""
@@ -347,41 +339,41 @@ class _Planner:
             return None
         path = part.document.folder / local_path(str(written))
         if not is_local(str(written)) or not path.exists():
-            raise RunError(f"{_where(part)}: the code `{written}` is not here")
+            raise model.RunError(f"{_where(part)}: the code `{written}` is not here")
         return files.real(path)
 
 
 def guards_of(
-    conditions: Mapping[str, Data], value: Callable[[str], Value | None]
-) -> tuple[Guard, ...]:
+    conditions: Mapping[str, Data], value: Callable[[str], model.Value | None]
+) -> tuple[model.Guard, ...]:
     """Return the guards of conditions; `value` resolves the text of one."""
     return tuple(
-        Guard(value(str(text)) or Literal(""), expected == "true")
+        model.Guard(value(str(text)) or model.Literal(""), expected == "true")
         for expected, texts in conditions.items()
         for text in (texts if isinstance(texts, list) else ())
     )
 
 
-def in_loop(loop: Data, before: Produced | None, value: Produced) -> Produced:
+def in_loop(loop: Data, before: model.Produced | None, value: model.Produced) -> model.Produced:
     """Return the output of a step as one of its pipeline's; of a loop's round with the others."""
     if not loop:
         return value
-    rounds = before.rounds if isinstance(before, LoopOutput) else ()
-    return LoopOutput((*rounds, value), loop == control_flow.EVERY)
+    rounds = before.rounds if isinstance(before, model.LoopOutput) else ()
+    return model.LoopOutput((*rounds, value), loop == control_flow.EVERY)
 
 
-def _unrolled(part: Part, inputs: Mapping[str, Value]) -> Part:
+def _unrolled(part: Part, inputs: Mapping[str, model.Value]) -> Part:
     """Replace the control flow of a pipeline by the rounds of its loops."""
 
     def text_of(name: str) -> str | None:
         value = inputs.get(name)
-        return value.text if isinstance(value, Literal) else None
+        return value.text if isinstance(value, model.Literal) else None
 
     try:
         steps = control_flow.unrolled(part.mapping(JOBS), text_of)
     except control_flow.ControlFlowError as error:
         where = _where(Part(part.document, (*part.at, JOBS, error.step), {}))
-        raise RunError(f"{where}: `{error.step}` cannot be read: {error}") from None
+        raise model.RunError(f"{where}: `{error.step}` cannot be read: {error}") from None
     return replace(part, data={**part.data, JOBS: steps})
 
 
@@ -401,9 +393,9 @@ class _Settings:
         return value if isinstance(value, dict) else {}
 
 
-def _typed(text: str) -> Value:
+def _typed(text: str) -> model.Value:
     path = Path(text)
-    return LocalData(files.real(path)) if path.exists() else Literal(text)
+    return model.LocalData(files.real(path)) if path.exists() else model.Literal(text)
 
 
 def _parent_output(written: Data) -> str | None:
@@ -429,7 +421,7 @@ def _seconds(value: Data) -> float | None:
     return float(str(value)) if value not in (None, "") else None
 
 
-def trials_of(value: Callable[[str], Data], early: Mapping[str, Data]) -> Trials:
+def trials_of(value: Callable[[str], Data], early: Mapping[str, Data]) -> model.Trials:
     """Read the sweep of a step; `value` returns its fields in the spelling of components."""
 
     def mapping(key: str) -> Mapping[str, Data]:
@@ -438,7 +430,7 @@ def trials_of(value: Callable[[str], Data], early: Mapping[str, Data]) -> Trials
 
     objective, limits, algorithm = mapping("objective"), mapping("limits"), mapping(_ALGORITHM)
     most = int(str(limits.get("max_total_trials") or _MOST_TRIALS))
-    return Trials(
+    return model.Trials(
         mapping("search_space"),
         str(algorithm.get("type") or (not algorithm and value(_ALGORITHM)) or "random"),
         str(objective.get("primary_metric") or ""),

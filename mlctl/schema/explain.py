@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import Draft202012Validator, extend
 
+from mlctl import pointer
 from mlctl.diagnostics import Diagnostic
+from mlctl.pointer import Data, Pointer
 from mlctl.schema import fields, rules, values
-from mlctl.schema.readings import read_as_az_does
 from mlctl.schema.structure import Schema, forms, resolved
 from mlctl.schema.text import enumerated
 from mlctl.schema.violation import Violation
 from mlctl.source import Document
+
+# As marshmallow reads them, which the SDK checks documents with.
+_TRUE = ("true", "yes", "on", "y", "t")
+_FALSE = ("false", "no", "off", "n", "f")
+_LONGEST = 40  # characters of a number
+_STRICT = "search_space"  # where only whole numbers are whole numbers
+
+
+def read_as_az_does(errors: Iterable[ValidationError], document: Document) -> Iterator[Diagnostic]:
+    """Give a document the values that az would read in it, with a warning for each."""
+    for at, types, value in _type_errors(errors):
+        above: Data = pointer.get(document.data, at[:-1])
+        if not at or not isinstance(above, dict | list):
+            continue
+        reading = _reading(value, types, at)
+        if reading is not None and pointer.get(document.data, at) == value:
+            above[at[-1]] = reading  # type: ignore[index]  # a pointer into it
+            shown = str(reading).lower() if isinstance(reading, bool) else str(reading)
+            kind = "text" if isinstance(value, str) else "a number"
+            quoted = f'quote it: "{document.written(at)}"'
+            hint = quoted if isinstance(reading, str) else f"write {shown}"
+            message = f"`{pointer.dotted(at)}` is written as {kind}; az reads it as `{shown}`"
+            yield Diagnostic(rules.READ_OTHERWISE, message, document.label(at), hint)
+
+
+def _type_errors(
+    errors: Iterable[ValidationError],
+) -> Iterator[tuple[Pointer, tuple[str, ...], Data]]:
+    """Where a value has another type, which types the field takes, and the value."""
+    for error in errors:
+        if error.validator == "type":
+            types: Any = error.validator_value
+            names = (types,) if isinstance(types, str) else tuple(types)
+            yield tuple(error.absolute_path), names, error.instance
+        yield from _type_errors(error.context or ())
+
+
+def _reading(value: Data, types: tuple[str, ...], at: Pointer) -> Data:
+    """What az reads; None where it reads nothing else, or refuses the value."""
+    if isinstance(value, str):
+        return _parsed(value.strip().casefold(), types) if len(value) <= _LONGEST else None
+    if types == ("boolean",) and value in (0, 1):
+        return bool(value)
+    return _whole(value, types, at) if isinstance(value, float) else None
+
+
+def _parsed(word: str, types: tuple[str, ...]) -> Data:
+    """What az reads of a text."""
+    if "boolean" in types and word in (*_TRUE, *_FALSE):
+        return word in _TRUE
+    if not {"integer", "number"} & {*types} or "_" in word:
+        return None
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    whole = word.lstrip("+-").isdecimal()
+    return int(word) if whole else number if "number" in types and math.isfinite(number) else None
+
+
+def _whole(value: float, types: tuple[str, ...], at: Pointer) -> Data:
+    """What az reads of a number with a fraction: a version as text, else the whole part."""
+    if {"string", "integer"} == {*types} and at[-1] == "version":
+        return str(value)
+    is_cut = types == ("integer",) and math.isfinite(value) and _STRICT not in at
+    return int(value) if is_cut else None
+
 
 # id of a schema -> the schema (kept, so that its id stays unique) and its validator.
 _validators: dict[int, tuple[Schema, Validator]] = {}
@@ -126,7 +195,7 @@ def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic
         yield values.not_allowed(violation)
         return
     if all("required" in branch and "properties" not in branch for branch in branches):
-        yield fields.one_of(violation, branches)
+        yield from fields.one_of(violation, branches)
         return
     fitting = [i for i, branch in enumerate(branches) if values.fits(violation, branch)]
     if not fitting:

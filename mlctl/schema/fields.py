@@ -41,21 +41,28 @@ def missing(violation: Violation) -> Iterator[Diagnostic]:
     if not violation.at and any(_form_with(violation, key) for key in strange):
         return
     suggestions = [nearest(key, _known(violation.schema)) for key in strange]
-    retired = " ".join(violation.schema.get("x-mlctl-retired", {}).get(key, "") for key in strange)
+    retired = _retired(violation)
     for key in violation.wants:
         if key not in violation.value and key not in suggestions and f"`{key}`" not in retired:
             yield _missing(violation, [key])
 
 
-def one_of(violation: Violation, branches: Iterable[Schema]) -> Diagnostic:
-    """Report that one of several sets of keys is required, by the first key that each lacks."""
-    return _missing(
-        violation,
-        [
-            next(key for key in branch["required"] if key not in violation.value)
-            for branch in branches
-        ],
-    )
+def _retired(violation: Violation) -> str:
+    """Return what is said of the earlier names of keys that the value has."""
+    texts = violation.schema.get("x-mlctl-retired", {})
+    return " ".join(texts.get(key, "") for key in violation.value)
+
+
+def one_of(violation: Violation, branches: Iterable[Schema]) -> Iterator[Diagnostic]:
+    """Report that one of several sets of keys is required, by the first key that each lacks.
+
+    It is not reported if an earlier name of one is there.
+    """
+    keys = [
+        next(key for key in branch["required"] if key not in violation.value) for branch in branches
+    ]
+    if not any(f"`{key}" in _retired(violation) for key in keys):
+        yield _missing(violation, keys)
 
 
 def excluding(violation: Violation) -> Diagnostic:

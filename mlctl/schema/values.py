@@ -46,13 +46,22 @@ def not_allowed(violation: Violation) -> Diagnostic:
     """Report a value that is not among the allowed ones."""
     allowed = enumerated(violation.schema)
     retired = violation.schema.get("x-mlctl-retired", {}).get(str(violation.value))
-    near = nearest(str(violation.value), allowed)
+    words = [*allowed, *_types_of_others(violation)]
+    near = nearest(re.sub("_(job|component)$", "", str(violation.value)), words)  # so in 2021
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
     message = f"{violation.name} does not take {violation.shown}"
     diagnostic = violation.diagnostic(
         rules.VALUE_NOT_ALLOWED, message, _placeholder_hint(violation) or hint
     )
     return replace(diagnostic, preview=rules.is_preview(hint))
+
+
+def _types_of_others(violation: Violation) -> list[str]:
+    """Return the types of the other forms of the document; none for other fields."""
+    if violation.at != ("type",):
+        return []
+    of_type = [form.get("properties", {}).get("type", {}) for form in violation.others]
+    return [word for schema in of_type for word in enumerated(schema)]
 
 
 def out_of_bounds(violation: Violation, bound: str) -> Diagnostic:
@@ -164,6 +173,10 @@ def _type_hint(violation: Violation, types: list[str]) -> str | None:
     )
     if isinstance(value, str):
         return _unquoted_hint(violation, types)
+    if isinstance(value, dict) and "string" in types and not violation.secret:
+        text = value.get("local_path") or value.get("target")
+        if isinstance(text, str):
+            return f"a 2021 preview form; write `{violation.at[-1]}: {text}`"
     if "string" in types and isinstance(value, bool | int | float):
         read = json.dumps(value)
         remark = f"YAML reads `{written}` as {read}; " if written not in (None, read) else ""

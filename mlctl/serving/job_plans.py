@@ -21,18 +21,7 @@ from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, find, only, spelt
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
-from mlctl.running.model import (
-    Guard,
-    JobPlan,
-    Literal,
-    LocalData,
-    LoopOutput,
-    Produced,
-    RunNode,
-    StepOutput,
-    Trials,
-    Value,
-)
+from mlctl.running import model
 from mlctl.running.planner import guards_of, in_loop, trials_of
 from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, asset_uri, located
@@ -63,7 +52,7 @@ def plan(
     properties: Mapping[str, Data],
     code: CodeSettings,
     base: Path,
-) -> JobPlan:
+) -> model.JobPlan:
     """Plan what to run of the job `name`; local paths in it are relative to `base`.
 
     Raises:
@@ -78,7 +67,7 @@ def plan(
         nodes, outputs = reader.pipeline("", steps, inputs)
         settings = arm_body.section(properties, "settings")
         goes_on = str(settings.get("continue_on_step_failure", True)).casefold() != "false"
-        return JobPlan(name, nodes, outputs, goes_on)
+        return model.JobPlan(name, nodes, outputs, goes_on)
     step = {
         **_as_step(properties),
         "inputs": properties.get("inputs") or {},
@@ -86,7 +75,9 @@ def plan(
         "type": str(properties.get("jobType") or "command").casefold(),
     }
     node = reader.node(name, PipelineNode(name, step, {}, {}), {}, {})
-    return JobPlan(name, {name: node}, {key: StepOutput(name, key) for key in node.outputs})
+    return model.JobPlan(
+        name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
+    )
 
 
 def _as_step(data: Mapping[str, Data]) -> dict[str, Data]:
@@ -128,14 +119,16 @@ class _Reader:
         return arm_body.section(stored.body["properties"], "componentSpec")
 
     def pipeline(
-        self, prefix: str, steps: Mapping[str, Data], inputs: Mapping[str, Value]
-    ) -> tuple[dict[str, RunNode], dict[str, Produced]]:
+        self, prefix: str, steps: Mapping[str, Data], inputs: Mapping[str, model.Value]
+    ) -> tuple[dict[str, model.RunNode], dict[str, model.Produced]]:
         """Return the nodes of a pipeline, and where its outputs come from."""
-        texts = {key: value.text for key, value in inputs.items() if isinstance(value, Literal)}
+        texts = {
+            key: value.text for key, value in inputs.items() if isinstance(value, model.Literal)
+        }
         steps = pipeline_nodes.unrolled(steps, texts)
-        nodes: dict[str, RunNode] = {}
-        produced: dict[str, Mapping[str, Produced]] = {}
-        outputs: dict[str, Produced] = {}
+        nodes: dict[str, model.RunNode] = {}
+        produced: dict[str, Mapping[str, model.Produced]] = {}
+        outputs: dict[str, model.Produced] = {}
         for step in pipeline_nodes.sort_steps(steps):
             data, path = steps[step], f"{prefix}{step}"
             if not isinstance(data, Mapping):
@@ -151,7 +144,7 @@ class _Reader:
             else:
                 guards = self.guards(path, data, inputs, produced)
                 nodes[path] = replace(self.node(path, node, inputs, produced), guards=guards)
-                produced[step] = {key: StepOutput(path, key) for key in nodes[path].outputs}
+                produced[step] = {key: model.StepOutput(path, key) for key in nodes[path].outputs}
             for key, item in arm_body.section(data, "outputs").items():
                 expression = only(str(item.get("value"))) if isinstance(item, Mapping) else None
                 if expression and expression.path[:2] == (PARENT, OUTPUTS):
@@ -163,9 +156,9 @@ class _Reader:
         self,
         path: str,
         data: Mapping[str, Data],
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> tuple[Guard, ...]:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> tuple[model.Guard, ...]:
         """Return the conditions that control flow puts on a step."""
         conditions = arm_body.section(data, control_flow.CONDITION)
         return guards_of(
@@ -176,9 +169,9 @@ class _Reader:
         self,
         name: str,
         node: PipelineNode,
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> RunNode:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> model.RunNode:
         """Read a command, sweep or parallel step."""
         kind = node.kind.casefold()
         if kind not in _RUN:
@@ -196,7 +189,7 @@ class _Reader:
         limits = node.section("limits")
         variables = {**node.section("environment_variables")}
         variables |= arm_body.section(trial, "environment_variables")
-        return RunNode(
+        return model.RunNode(
             name,
             f"`{name}`",
             command,
@@ -217,9 +210,9 @@ class _Reader:
         label: str,
         data: Mapping[str, Data],
         component: Mapping[str, Data],
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> dict[str, Value]:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> dict[str, model.Value]:
         """Return the inputs that have a value: set, or the component's default."""
         declared, bound = arm_body.section(component, INPUTS), {}
         given = arm_body.section(data, INPUTS)
@@ -245,15 +238,17 @@ class _Reader:
         label: str,
         text: str,
         kind: str,
-        outer: Mapping[str, Value],
-        produced: Mapping[str, Mapping[str, Produced]],
-    ) -> Value | None:
+        outer: Mapping[str, model.Value],
+        produced: Mapping[str, Mapping[str, model.Produced]],
+    ) -> model.Value | None:
         """Resolve the text of an input; None for an input of the pipeline without a value."""
         rounds = control_flow.rounds_of(text)
         if rounds is not None:
             every, paths = rounds
             values = [self.value(label, spelt(*path), kind, outer, produced) for path in paths]
-            return LoopOutput(tuple(v for v in values if isinstance(v, Produced)), every)
+            return model.LoopOutput(
+                tuple(v for v in values if isinstance(v, model.Produced)), every
+            )
         expression = only(text)
         if expression is not None:
             match expression.path:
@@ -264,13 +259,13 @@ class _Reader:
             raise Permanent("InvalidPipeline", f"`{text}` of {label} refers to nothing")
         if kind.casefold() not in _PLAIN:
             asset = "model" if kind.casefold().endswith("_model") else "data"
-            return LocalData(self.files(asset, text))
+            return model.LocalData(self.files(asset, text))
         for inside in reversed(list(find(text))):
             head, side, *names = (*inside.path, "")
             value = outer.get(".".join(names[:-1])) if (head, side) == (PARENT, INPUTS) else None
-            if isinstance(value, Literal):
+            if isinstance(value, model.Literal):
                 text = text[: inside.start] + value.text + text[inside.end :]
-        return Literal(text)
+        return model.Literal(text)
 
     def files(self, kind: str, text: str) -> Path:
         """Return the file or folder that a path, a URI or the id of an asset names.
@@ -303,7 +298,7 @@ def _seconds(value: Data) -> float | None:
     return None if text is None else parse_iso(text)
 
 
-def _trials(node: PipelineNode) -> Trials:
+def _trials(node: PipelineNode) -> model.Trials:
     early = _as_step(node.section("early_termination"))
     early["type"] = _CAMEL.sub("_", str(early.get("type") or early.get("policy_type") or ""))
     return trials_of(node.setting, early if early["type"] else {})

@@ -17,8 +17,7 @@ from pathlib import Path
 from mlctl.dataclasses import replace
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.rehearsal.descendants import sweep
-from mlctl.rehearsal.process import Interpreter
+from mlctl.rehearsal.process import Interpreter, sweep
 from mlctl.running import commands
 from mlctl.running.executor import JobRun, RunSettings
 from mlctl.running.model import JobPlan, NodeResult, RunError, RunStatus

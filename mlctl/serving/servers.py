@@ -10,6 +10,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -22,7 +23,7 @@ from mlctl.rehearsal.process import Gone, Interpreter, Process, TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
 from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, OnlineLimits, of_body
-from mlctl.simulator.control_plane import scoring
+from mlctl.simulator.control_plane import local_paths, scoring
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.rng import uniform
@@ -276,3 +277,32 @@ def start(workspace: WorkspaceHandle, resource: StoredResource, code: CodeSettin
     deployment = of_body(workspace, resource.address, resource.body, code)
     log = scoring.log_file(workspace, resource.address) or Path(os.devnull)
     return OnlineServer(deployment, OnlineLimits.of(resource.body), log, code)
+
+
+def answer_once(
+    workspace: WorkspaceHandle,
+    endpoint: Address,
+    deployment: str | None,
+    request: str,
+    python: str,
+    environment: Mapping[str, str],
+) -> str:
+    """Return the body of a successful answer.
+
+    Raises:
+        NotFound: there is no such endpoint or deployment.
+        Permanent: its code cannot run here, or has failed.
+    """
+    resource = scoring.choose(workspace, endpoint, deployment)
+    code = CodeSettings(python, partial(local_paths.find, workspace.store), environment)
+    try:
+        server = start(workspace, resource, code)
+    except ScriptError as error:
+        raise load_failure(resource.address, error) from None
+    try:
+        answer = server.answer(request)
+    finally:
+        server.end()
+    if answer.status != OK:
+        raise Permanent(f"HTTP {answer.status}", answer.body, status=answer.status)
+    return answer.body

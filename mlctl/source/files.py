@@ -81,7 +81,7 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
             if match.explicit and not earlier.explicit:
                 files_by_path[identity] = match
         if not matches:
-            hint = "folders are searched for *.yml and *.yaml"
+            hint = "folders are searched for *.yml and *.yaml, without hidden folders and files"
             report.add(Diagnostic(UNREADABLE, f"`{path}` matches no file", None, hint))
     return list(files_by_path.values())
 

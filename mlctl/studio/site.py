@@ -26,9 +26,8 @@ from mlctl.render.page import svg
 from mlctl.render.terminal.terminal import clean, clean_lines
 from mlctl.service_errors import NotFound, ServiceError
 from mlctl.simulator.control_plane import control
-from mlctl.studio import actions, forecasts, views
-from mlctl.studio.history import MOST_EVENTS
-from mlctl.studio.watch import SPEEDS, Watch
+from mlctl.studio import actions, views
+from mlctl.studio.watch import MOST_EVENTS, SPEEDS, Watch
 
 _HERE = Path(__file__).parent
 _POLICY = (
@@ -164,7 +163,7 @@ class Site:
                 "backend": watch.backend.name,
                 "simulated": watch.local is not None,
                 "has_plan": self._desk.plan is not None,
-                "weathers": forecasts.weathers(),
+                "weathers": actions.weathers(),
                 "states": views.STATES,
                 "speeds": SPEEDS,
                 "clock": self._clock(),
@@ -224,9 +223,9 @@ class Site:
         return "outputs", f"Outputs of {names[0]}", {"files": files, "name": names[0]}
 
     def _forecast(self, names: list[str], query: Query) -> Made:
-        forecast = forecasts.beside(self._watch, names[0], query.get("weather") or forecasts.NOW)
+        forecast = actions.beside(self._watch, names[0], query.get("weather") or actions.NOW)
         job = views.job(self._watch, names[0], {})
-        values = {"forecast": forecast, "job": job, "now": forecasts.NOW}
+        values = {"forecast": forecast, "job": job, "now": actions.NOW}
         return "forecast", "Forecast", values
 
     def _endpoints(self, _names: list[str], query: Query) -> Made:

@@ -22,13 +22,12 @@ from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.render.cloud import jobs as job_text
 from mlctl.service_errors import ServiceError
-from mlctl.simulator.control_plane import billing, command_log, control, disruptions, replay
+from mlctl.simulator.control_plane import command_log, control, disruptions, metrics, replay
 from mlctl.simulator.control_plane.jobs import job_events
 from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import GroupJob
 from mlctl.simulator.engine.state import NodeState
-from mlctl.studio.history import MOST_POINTS
-from mlctl.studio.watch import Watch
+from mlctl.studio.watch import MOST_POINTS, Watch
 
 T = TypeVar("T")
 STATES = ("running", "preparing", "idle", "allocating", "preempted", "leaving", "unusable")
@@ -368,8 +367,8 @@ def logs(backend: Backend, endpoint: str, deployment: str) -> str:
     return backend.logs(address, 100, "InferenceServer")
 
 
-def _usage(watch: Watch) -> list[billing.UsageRow]:
-    return [] if watch.local is None else billing.summarize(watch.local.handle)
+def _usage(watch: Watch) -> list[metrics.UsageRow]:
+    return [] if watch.local is None else metrics.summarize_usage(watch.local.handle)
 
 
 def bill(watch: Watch) -> dict[str, Any] | None:

@@ -35,8 +35,8 @@ from mlctl.workflow.model import (
     PlanOptions,
     Strategy,
     UnreadableFolder,
+    refresh_settled,
 )
-from mlctl.workflow.settling import refresh_settled
 
 if TYPE_CHECKING:
     from mlctl.project.policies import Policies
@@ -81,6 +81,8 @@ class _Planning:
         """Plan the files as they are or, with `successors`, as they will be."""
         options = self.options
         left_out, loaded = self._load(report, files, again=bool(successors))
+        if not (loaded.resources or options.resuming):
+            self.context.note("note: these files declare no resources")
         successors = successors or self._moved(loaded.graph)
         prune = self._pruning(loaded, files)
         targets = [_find_declared(loaded.graph, target) for target in options.targets]
@@ -167,16 +169,18 @@ class _Planning:
                 report,
                 scope=self.backend.scope,
                 planning=not self.options.destroying,
+                destroying=self.options.destroying,
                 files=files,
                 without=without,
             )
             loaded = loader.load(self.paths)
             if report.failed or not again:
-                self.context.show(loaded)
+                self.context.show(replace(loaded, notes=()) if without else loaded)
             if not report.failed:
                 return without, loaded
-            failing = report.files_with_errors()
-            if not self.options.keep_going or not failing or failing | without >= {*loaded.files}:
+            failing = loaded.with_users(report.files_with_errors())
+            nothing_left = failing <= without or failing | without >= {*loaded.files}
+            if not self.options.keep_going or nothing_left:
                 raise InvalidFiles(report)
             without |= failing
             report.clear()

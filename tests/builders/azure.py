@@ -120,7 +120,7 @@ def azure(
     from azure.core.pipeline.transport import RequestsTransport
 
     from mlctl.backends.azure import ArmClient, AzureBackend, Clock, Cloud
-    from mlctl.testing.transport import InProcess
+    from mlctl.testing.sdk import InProcess
 
     session, clock = requests.Session(), clock or ManualClock()
     given: Any = emulator  # it is only called

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlctl.rehearsal.descendants import MARK
 from mlctl.rehearsal.inputs import Inputs
-from mlctl.rehearsal.process import Interpreter, without_network
+from mlctl.rehearsal.process import MARK, Interpreter, without_network
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.rehearsal import Rehearsal, rehearse
 from mlctl.rehearsal.stage import KillSchedule, Stage

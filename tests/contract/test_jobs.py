@@ -80,10 +80,24 @@ def test_a_pipeline_is_created_cancelled_and_archived_with_its_steps(backend: Ba
     assert [each.name for each in jobs.list()] == ["taxi"]
     jobs.cancel("taxi")
     assert {each.status for each in jobs.children("taxi")} == {"Canceled"}
-    jobs.set_archived("taxi", archived=True)
+    jobs.change("taxi", {"isArchived": True})
     assert jobs.list() == []
     assert [each.name for each in jobs.list(view=JobListView.ARCHIVED)] == ["taxi"]
-    jobs.set_archived("taxi", archived=False)
+    jobs.change("taxi", {"isArchived": False})
     assert [each.name for each in jobs.list(view=JobListView.ALL)] == ["taxi"]
     with pytest.raises(NotFound):
         jobs.children("none")
+
+
+def test_a_job_is_described_again_after_it_was_submitted(backend: Backend) -> None:
+    jobs = staged(backend)
+    job = invoke(jobs)
+    name, tags = job.name, job.body["properties"].get("tags") or {}
+    texts = {"displayName": "Nightly", "description": "of the night"}
+    changes = {**texts, "tags": {**tags, "team": "ds"}}
+    changed = jobs.change(name, changes)
+    properties = changed.body["properties"]
+    assert {key: properties[key] for key in changes} == changes
+    assert jobs.show(name).body["properties"]["displayName"] == "Nightly"
+    with pytest.raises(NotFound):
+        jobs.change("none", changes)

@@ -111,6 +111,18 @@ def test_an_endpoint_says_that_it_lives(here: World) -> None:
     assert here.get(uri).response.body == b"Healthy"
 
 
+@pytest.mark.parametrize(("query", "spelling"), [("", "swagger"), ("?version=3", "openapi")])
+def test_an_endpoint_describes_itself_to_callers_with_its_key(query: str, spelling: str) -> None:
+    cloud = world()
+    cloud.made(LIVE, {"location": "eastus", "properties": {"authMode": "Key"}})
+    uri = cloud.get(LIVE).data["properties"]["swaggerUri"] + query
+    assert cloud.get(uri).status == 401
+    key = cloud.ask("POST", f"{LIVE}/listKeys").data["primaryKey"]
+    description = cloud.ask("GET", uri, headers={"authorization": f"Bearer {key}"}).data
+    assert (spelling in description, description["info"]["title"]) == (True, "live")
+    assert [*description["paths"]] == ["/", "/score"]
+
+
 def test_without_the_flag_the_scoring_uri_leads_here_and_no_code_lives() -> None:
     cloud = world()
     cloud.made(LIVE, {"location": "eastus", "properties": {"authMode": "Key"}})

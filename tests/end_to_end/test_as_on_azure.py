@@ -13,7 +13,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
-from mlctl.render.cloud import tables
+from mlctl.render.cloud import resources
 from mlctl.render.cloud.export import Placeholders, document
 from mlctl.render.cloud.resources import printed
 from tests.builders.as_on_azure import AsOnAzure, Recorder
@@ -335,7 +335,7 @@ def test_a_table_of_recorded_deployments_has_their_type_and_mini_batch() -> None
     file = ROOT / "conformance/recorded/batch-deployment-get.json"
     body = json.loads(file.read_text(encoding="utf-8"))["response"]["body"]
     row = printed(Live(Address("batch-deployment", "a", "b"), body), SCOPE)
-    (shown,) = tables.rows(row, BATCH_DEPLOYMENT.az.columns)
+    (shown,) = resources.rows(row, BATCH_DEPLOYMENT.az.columns)
     assert shown["Type"] == "model"
     assert shown["MiniBatch"] != ""
 

@@ -123,7 +123,9 @@ ELSEWHERE = (
     "az storage account list",
     "az ml data mount -n d",
     "az ml nonsense list",
-    "az upgrade",
+    "az ml job creat",
+    "az ml endpoint list",
+    "az role definition list",
 )
 
 
@@ -134,6 +136,8 @@ def test_while_the_backend_is_local_no_line_reaches_azure(tmp_path: Path) -> Non
     assert done.stdout.splitlines() == [f"states {line}: 2" for line in ELSEWHERE]
     assert "az storage account: the local cloud of mlctl stands for `az ml` only" in done.stderr
     assert "az ml data mount: the compute mounts" in done.stderr
+    assert "az ml job creat: mlctl has no such command; it has `job create`" in done.stderr
+    assert "az ml endpoint list: it is of the first extension" in done.stderr
 
 
 @pytest.mark.slow
@@ -178,25 +182,32 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     az group delete -n of-others < /dev/null || echo states asked
     az group delete -n of-others --yes --no-wait
     az ml workspace show -n held -g of-others -o none || echo states gone
+    az config set defaults.group=H core.collect_telemetry=no
+    echo "states $(az config get defaults.group --query value -o tsv)"
+    az config unset defaults.group
+    az configure --defaults resource_group=K
+    echo "states $(az cloud show --query name -o tsv)"
+    echo "states $(az account list-locations --query "[?name=='eastus'].name" -o tsv)"
+    echo "states $(az provider list --query [].registrationState -o tsv)"
+    az role assignment create --assignee x --role AcrPull --scope y
     az account show -o nonsense || echo states $?
     """
     done = run(script, tmp_path)
     said = ["local", "Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope"]
-    said += ["asked", "gone", "2"]
+    said += ["asked", "gone", "H", "AzureCloud", "eastus", "Registered", "2"]
     assert own_words(done.stdout) == [f"states {word}" for word in said], done.stderr
 
 
 @pytest.mark.slow
 def test_a_loop_that_waits_for_a_job_ends(tmp_path: Path) -> None:
     script = """
-    export MLCTL_LOCAL_POLLING=1800
     eval "$(mlctl az-shim)"
     az ml compute create -n cpu-cluster --type amlcompute --max-instances 1 -o none
     job=$(az ml job create -f job.yml --web --query name -o tsv)
     looks=0
     while [ "$(az ml job show -n $job -e --query status -o tsv)" != Completed ]; do
       looks=$((looks + 1))
-      [ $looks -lt 20 ]
+      [ $looks -lt 12 ]
     done
     echo "states $([ $looks -gt 1 ] && echo waited)"
     """

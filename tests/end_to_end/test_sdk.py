@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from tests.builders.paths import SAMPLES
 from tests.builders.sdk import Sdk, lead_here, registry_client, sdk
 

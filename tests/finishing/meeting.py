@@ -9,7 +9,7 @@ from mlctl.finishing.controller import Controller
 from mlctl.finishing.progress import Progress
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane import control
-from mlctl.simulator.control_plane.http_faults import HttpFault
+from mlctl.simulator.control_plane.faults import HttpFault
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from tests.builders.azure import SCOPE, Azure, ManualClock, azure, emulated

@@ -11,7 +11,7 @@ from mlctl.finishing.progress import Outcome
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, ServiceError
-from mlctl.simulator.control_plane.http_faults import HttpFault, HttpFaultKind, RetryAfter
+from mlctl.simulator.control_plane.faults import HttpFault, HttpFaultKind, RetryAfter
 from mlctl.simulator.control_plane.jobs import workloads
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import TOKEN, Azure

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.az import field_flags, invoke
+from mlctl.cli.az import commands, field_values
 from mlctl.emulator.shapes import assets as asset_shapes
 from mlctl.emulator.shapes import errors, protocols, views
 from mlctl.kinds import ALL, DOCUMENTS, KINDS, Kind, children
@@ -27,7 +27,7 @@ TABLES: dict[str, Mapping[str, Any]] = {
     "mlctl/emulator/shapes/assets.py: ASSETS": asset_shapes.ASSETS,
     "mlctl/emulator/shapes/errors.py: _MISSING": errors._MISSING,
     "mlctl/emulator/shapes/protocols.py: PROTOCOLS": protocols.PROTOCOLS,
-    "mlctl/cli/az/invoke.py: MORE": invoke.MORE,
+    "mlctl/cli/az/commands.py: MORE": commands.MORE,
 }
 NAMES = "|".join(sorted(ALL))
 # `address.kind == "compute"`, `"model" == kind.name`, `case "job"`, `in ("code", "component")`.
@@ -67,7 +67,7 @@ def test_a_table_has_no_entry_for_what_is_no_kind(table: str) -> None:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_a_record_names_fields_that_there_are(kind: Kind) -> None:
     for flag in (*kind.az.create_flags, *kind.az.update_flags, *kind.az.list_flags):
-        assert field_flags.field_of(kind, flag.at), flag
+        assert field_values.field_of(kind, flag.at), flag
     shown = {at[0] for at in kind.az.columns.values() if not callable(at)}
     known = {name for form in kind.forms for name in form.schema["properties"]}
     assert shown <= known, f"columns of mlctl/kinds/records: {shown - known}"

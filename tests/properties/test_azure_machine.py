@@ -18,7 +18,7 @@ from hypothesis.stateful import rule
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.simulator.control_plane import control
-from mlctl.simulator.control_plane.http_faults import HttpFault, HttpFaultKind, RetryAfter
+from mlctl.simulator.control_plane.faults import HttpFault, HttpFaultKind, RetryAfter
 from tests.builders.azure import Azure, azure, emulated
 from tests.builders.counts import counted, tell
 from tests.builders.disturbed import CloudClock, Disturbed

@@ -13,7 +13,7 @@ from mlctl.kinds.facts import Claims, Quota, QuotaRefusal
 from mlctl.planning.preflight.quota import claimed
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.state import quota_usage
+from mlctl.simulator.control_plane.state import rows
 from tests.builders.plans import carried_out, planned
 from tests.builders.resources import compute, pool
 from tests.builders.workspace import SCOPE, cloud
@@ -40,7 +40,7 @@ def booked(backend: LocalBackend) -> dict[Quota, int]:
         return {
             (region, name): amount
             for region in regions
-            for name, amount in quota_usage.usage(db, SCOPE.subscription, region).items()
+            for name, amount in rows.quotas_used(db, SCOPE.subscription, region).items()
             if amount
         }
 

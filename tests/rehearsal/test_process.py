@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.descendants import running, sweep
-from mlctl.rehearsal.process import Process, TooLate
+from mlctl.rehearsal.process import Process, TooLate, running, sweep
 from mlctl.rehearsal.scoring.deployment import lay_out
 from mlctl.rehearsal.worker.node import running_below
 from tests.builders import rehearsed

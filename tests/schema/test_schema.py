@@ -25,6 +25,7 @@ trial: {command: python train.py, environment: 'azureml:e:1'}
 limits: {max_total_trials: 2}
 """
 ENVIRONMENT = "name: torch\nimage: ubuntu\n"
+JOB = "command: python train.py\nenvironment: azureml:e:1\n"
 
 
 def check(name: str, text: str) -> list[Diagnostic]:
@@ -157,6 +158,23 @@ def test_a_retired_field_is_not_missing_under_its_new_name_too() -> None:
         "unknown field `local_path`",
         "a 2021 preview key; write `path`",
     )
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "hint"),
+    [
+        ("commandJob", JOB + "code: {local_path: ./src}\n", "`code: ./src`"),
+        ("commandJob", JOB + "compute: {target: azureml:gpu}\n", "`compute: azureml:gpu`"),
+        ("commandJob", JOB + "inputs: {data: {folder: ./data}}\n", "write `path`"),
+        ("job", JOB + "type: sweep_job\n", "did you mean `sweep`?"),
+        ("environment", "name: torch\ndocker: {image: ubuntu}\n", "write `image`"),
+        ("managedOnlineEndpoint", "name: heart\ntype: online\n", "an endpoint has no type"),
+    ],
+)
+def test_what_was_written_in_2021_is_answered_with_its_present_form(
+    schema: str, text: str, hint: str
+) -> None:
+    assert hint in (the(schema, text).hint or "")
 
 
 def test_each_missing_field_is_a_finding_of_its_own() -> None:

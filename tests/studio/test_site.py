@@ -13,12 +13,11 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.emulator.http.messages import Request
 from mlctl.kinds.address import Address
-from mlctl.simulator.control_plane import control, disruptions, faults, http_faults
+from mlctl.simulator.control_plane import control, disruptions, faults
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.studio import views
-from mlctl.studio.history import MOST_POINTS, Points
 from mlctl.studio.site import Desk, Site
-from mlctl.studio.watch import Watch
+from mlctl.studio.watch import MOST_POINTS, Points, Watch
 from tests.studio.conftest import Ask, with_cluster, with_job
 
 PAGES = [
@@ -200,7 +199,7 @@ def test_a_fault_of_the_wire_that_makes_no_sense_is_refused(
 
 def test_the_forms_offer_every_fault_that_there_is(ask: Ask) -> None:
     page = text(ask, "cloud")
-    for kind in (*faults.FaultKind, *http_faults.HttpFaultKind):
+    for kind in (*faults.FaultKind, *faults.HttpFaultKind):
         assert f'<option value="{kind.value}">' in page
 
 

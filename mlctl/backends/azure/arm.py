@@ -137,9 +137,8 @@ class ArmClient:
         """Start a write; if the resource has an `etag`, only while that is current."""
         deadline = self.clock.deadline()
         with errors.sdk_errors_decoded():
-            answer = self._run(
-                method, path, version, query, body, deadline=deadline, **_if_match(etag)
-            )
+            condition: dict[str, Any] = {"headers": {"If-Match": etag}} if etag else {}
+            answer = self._run(method, path, version, query, body, deadline=deadline, **condition)
         errors.checked_json(answer.http_response)
         polling = ARMPolling(_POLL, deadline=deadline, **self._options)
         return AzureOperation(polling, self._client, answer, f"{method} {path}")
@@ -196,10 +195,6 @@ class ArmClient:
         return self._pipeline.run(request, stream=False, **self._options, **options)
 
 
-def _if_match(etag: str | None) -> dict[str, Any]:
-    return {"headers": {"If-Match": etag}} if etag else {}
-
-
 class AzureOperation:
     """A long-running operation of Azure."""
 
@@ -249,7 +244,7 @@ class AzureOperation:
     def _polled(self) -> Any:
         """Return the last answer about the resource; None if there is none."""
         try:
-            self._polling.initialize(self._client, self._answer, _identity)
+            self._polling.initialize(self._client, self._answer, lambda answer: answer)
             self._polling.run()
             return self._polling.resource()
         except (AttributeError, TypeError):  # the SDK expects any JSON to be an object
@@ -290,10 +285,6 @@ def open_public(clock: Clock, transport: Any = None) -> Iterator[Callable[[str],
 def path_of(*parts: str) -> str:
     """Build a path of these segments, percent-encoded."""
     return "".join("/" + quote(part, safe="") for part in parts)
-
-
-def _identity(answer: Any) -> Any:
-    return answer
 
 
 def _pooled_transport() -> Any:

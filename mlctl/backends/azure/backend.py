@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import copy
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,15 +15,16 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mlctl import catalog, pointer
-from mlctl.backends.azure import capacity, monitor, report, sdk
+from mlctl.backends.azure import capacity, report, sdk
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.datastore import Datastore
-from mlctl.backends.azure.errors import answers_decoded
+from mlctl.backends.azure.errors import answers_decoded, decodes_answers
 from mlctl.backends.azure.health import HealthChecker
 from mlctl.backends.azure.jobs import AzureJobs
 from mlctl.backends.azure.leases import BlobLeases
+from mlctl.backends.azure.monitor import AzureMonitor
 from mlctl.backends.azure.reads import (
     ResourceReader,
     resource_path,
@@ -31,12 +32,12 @@ from mlctl.backends.azure.reads import (
     workspace_path,
 )
 from mlctl.backends.azure.registries import AzureRegistry, RegistryWriter
+from mlctl.backends.azure.scoring import AzureScoring
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.azure.writes import DeleteOperation, ResourceWriter
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
-from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.lease import Lease
-from mlctl.backends.ports.monitor import Activity, Series
+from mlctl.backends.ports.monitor import HealthCheck
 from mlctl.catalog import Size
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
 _TRIGGER_VERSION = "2024-01-01-preview"  # the only one that has it
 
 
-class AzureBackend:
+@decodes_answers
+class AzureBackend(AzureMonitor, AzureScoring):
     """A workspace of Azure Machine Learning, through the resource manager's REST API.
 
     Methods without a docstring do what their port says.
@@ -76,7 +78,6 @@ class AzureBackend:
         self._asking = Lock()
 
     @property
-    @answers_decoded()
     def location(self) -> str:
         """The region in ARM's spelling; read once."""
         if self._location is None:
@@ -87,7 +88,6 @@ class AzureBackend:
                     )
         return self._location
 
-    @answers_decoded()
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """Read resources; fails if the workspace is missing, since all would seem absent."""
         if not addresses:
@@ -99,24 +99,20 @@ class AzureBackend:
         self._writer.remember(live_by_address)
         return live_by_address
 
-    @answers_decoded()
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
         _refuse_retired([kind])
         return self._reader.every(kind, parent)
 
-    @answers_decoded()
     def list_all(self, kinds: Iterable[str]) -> builtins.list[Live]:
         """List kinds; parents are listed once."""
         return self._reader.all_of([kind for kind in kinds if not ALL[kind].retired_service])
 
-    @answers_decoded()
     def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
         """Put a resource; what a PATCH supports is patched if a PUT would lose something."""
         _refuse_retired([address.kind])
         self._check_lease()
         return self._writer.put(address, body, lambda: self.location)
 
-    @answers_decoded()
     def delete(self, address: Address) -> DeleteOperation:
         """Delete a resource, including a cluster's nodes: never `Detach`."""
         _refuse_retired([address.kind])
@@ -134,7 +130,6 @@ class AzureBackend:
     def jobs(self) -> AzureJobs:
         return AzureJobs(self.arm, self.scope, self.cloud)
 
-    @answers_decoded()
     def usage(
         self,
         location: str,
@@ -149,20 +144,17 @@ class AzureBackend:
     def writing_registry(self, name: str) -> RegistryWriter:
         return RegistryWriter(self.arm, self.cloud, name)
 
-    @answers_decoded()
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
         """Create a registry, and return when that is done."""
         sent = {**body, "location": location, "identity": {"type": "SystemAssigned"}}
         self.arm.begin("PUT", self._registry_path(name), sent).wait()
 
-    @answers_decoded()
     def delete_registry(self, name: str) -> None:
         """Delete a registry, and return when it is gone."""
         at = self._registry_path(name)
         self.arm.get(at)
         DeleteOperation(self.arm, at, self.arm.begin("DELETE", at)).wait()
 
-    @answers_decoded()
     def share(self, address: Address, registry: str, target: Address) -> None:
         """Copy an asset to a registry, and return when that is done."""
         workspace = self.workspace(self.scope.workspace)
@@ -172,7 +164,6 @@ class AzureBackend:
         source = f"{place}/{collection}/{address.name}/versions/{address.version}"
         self.registry(registry).begin_import(source, target).wait()
 
-    @answers_decoded()
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
         """Download a model as azure-ai-ml does."""
         silent = redirect_stdout(io.StringIO())
@@ -184,7 +175,6 @@ class AzureBackend:
         ):
             client.models.download(model.name, str(model.version), download_path=str(folder))
 
-    @answers_decoded()
     def registries(self) -> builtins.list[dict[str, Data]]:
         return list(self.arm.pages(self._registry_path()))
 
@@ -197,91 +187,37 @@ class AzureBackend:
         """What the service was recorded to refuse."""
         return QuotaRefusal.MIN
 
-    @answers_decoded()
     def sizes(self, location: str) -> builtins.list[Size]:
         return capacity.sizes(self.arm, self.scope, location)
 
-    @answers_decoded()
     def taken(self, regions: Mapping[Address, str]) -> dict[Address, str]:
         """Return the names that other visible workspaces have."""
         owners = [(at, self._neighbours.owner(at, region)) for at, region in regions.items()]
         return {address: f"workspace `{owner}` has it" for address, owner in owners if owner}
 
-    @answers_decoded()
     def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:
         answer = self.arm.post(resource_path(cluster, self.scope) + "/listNodes", None)
         pages = self.arm.pages_after(answer, "nodes")
         return [_node(node) for node in pages]
 
-    @answers_decoded()
     def power(self, instance: Address, action: str) -> AzureOperation:
         return self.arm.begin("POST", f"{resource_path(instance, self.scope)}/{action}")
-
-    @answers_decoded()
-    def metrics(
-        self,
-        cluster: Address,
-        names: Sequence[str],
-        *,
-        interval: float | None = None,
-        span: float | None = None,
-    ) -> builtins.list[Series]:
-        """Return metrics of the last hour, unless a span is given."""
-        return monitor.metrics_of(
-            self.arm, self.scope, cluster, names, interval=interval, span=span
-        )
-
-    @answers_decoded()
-    def activity(self, address: Address) -> builtins.list[Activity]:
-        """Return the activity of the last 89 days, newest first."""
-        return monitor.writes_of(self.arm, self.scope, address)
-
-    @answers_decoded()
-    def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """Return the last writes of the last 89 days."""
-        return monitor.last_writes(self.arm, self.scope, addresses)
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         return HealthChecker(self.arm, self.scope, now).checks()
 
-    @answers_decoded()
     def workspace(self, name: str) -> dict[str, Data]:
         return self.arm.get(workspace_path(replace(self.scope, workspace=name)))
 
-    @answers_decoded()
-    def workspaces(self) -> builtins.list[dict[str, Data]]:
-        names = ("subscriptions", self.scope.subscription, "providers", PROVIDER, "workspaces")
-        return list(self.arm.pages(path_of(*names)))
+    def workspaces(self, group: str | None = None) -> builtins.list[dict[str, Data]]:
+        of_group = ("resourceGroups", group) if group else ()
+        names = ("subscriptions", self.scope.subscription, *of_group, "providers", PROVIDER)
+        return list(self.arm.pages(path_of(*names, "workspaces")))
 
     def report(self) -> Iterator[dict[str, Data]]:
         with answers_decoded():
             yield from report.report(self.arm, self.scope, self.location)
 
-    @answers_decoded()
-    def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
-        from mlctl.backends.azure import scoring
-
-        return scoring.score(self.arm, self.scope, self.cloud, endpoint, deployment, request)
-
-    @answers_decoded()
-    def credentials(self, endpoint: Address) -> Mapping[str, Data]:
-        from mlctl.backends.azure import scoring
-
-        return scoring.credentials(self.arm, self.scope, self.cloud, endpoint)
-
-    @answers_decoded()
-    def regenerate_key(self, endpoint: Address, key_type: str) -> AzureOperation:
-        """Regenerate a key: 202 with only a Location, as recorded."""
-        at = f"{resource_path(endpoint, self.scope)}/regenerateKeys"
-        return self.arm.begin("POST", at, {"keyType": key_type})
-
-    @answers_decoded()
-    def logs(self, deployment: Address, lines: int, container: str) -> str:
-        from mlctl.backends.azure import scoring
-
-        return scoring.logs(self.arm, self.scope, deployment, lines, container)
-
-    @answers_decoded()
     def trigger(self, schedule: Address) -> str:
         """Trigger a schedule as azure-ai-ml 1.35.2 does."""
         body = {"scheduleTime": datetime.now(UTC).isoformat()}
@@ -289,12 +225,10 @@ class AzureBackend:
         answer, _ = self.arm.send("POST", at, _TRIGGER_VERSION, body=body)
         return str(pointer.get(answer, ("submissionId",)))
 
-    @answers_decoded()
     def find_code(self, sha256: str) -> Address | None:
         """Find code with this hash, whoever uploaded it."""
         return self._uploader.find_code(sha256)
 
-    @answers_decoded()
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:

@@ -103,9 +103,9 @@ class OtherWorkspaces:
             path = path_of(
                 "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
             )
-            workspaces = [
-                workspace for workspace in self._quietly(path) if self._is_other(workspace)
-            ]
+            workspace_id = self._scope.id.casefold()
+            listed = self._quietly(path)
+            workspaces = [body for body in listed if str(body.get("id")).casefold() != workspace_id]
             self._workspaces = workspaces[:_MOST_WORKSPACES]
         queries = [
             partial(self._named, workspace, kind, location) for workspace in self._workspaces
@@ -125,9 +125,6 @@ class OtherWorkspaces:
             for resource in self._quietly(path)
             if catalog.region(resource.get("location") or workspace.get("location")) == location
         ]
-
-    def _is_other(self, body: Mapping[str, Data]) -> bool:
-        return str(body.get("id")).casefold() != self._scope.id.casefold()
 
     def _quietly(self, path: str) -> Iterable[Mapping[str, Data]]:
         """Return the items of a list; none if the caller may not read it."""

@@ -17,7 +17,7 @@ from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import sdk_errors_decoded
 from mlctl.backends.azure.reads import workspace_path
-from mlctl.backends.ports.folders import Folders
+from mlctl.backends.ports.jobs import Folders
 from mlctl.files import open_regular
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.datastore_uri import canonical

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 from azure.core.exceptions import (
     AzureError,
@@ -25,20 +26,11 @@ from azure.core.exceptions import (
     ServiceResponseError,
 )
 
+from mlctl import service_errors
 from mlctl.masking import mask
 from mlctl.pointer import Data, check_depth, get
-from mlctl.service_errors import (
-    CONFLICT,
-    THROTTLED,
-    TRANSIENT_STATUSES,
-    NotFound,
-    Permanent,
-    PropertyError,
-    ServiceError,
-    Transient,
-    from_status,
-)
 
+_T = TypeVar("_T")
 _UNAUTHORIZED = 401
 # Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are from the
 # documentation of the resource manager and the machine learning service, unverified.
@@ -70,7 +62,7 @@ def checked_json(response: Any) -> Data:
     return data
 
 
-def error_of(response: Any) -> ServiceError:
+def error_of(response: Any) -> service_errors.ServiceError:
     """Return the error that a response describes."""
     body = _error_object(response)
     status = int(response.status_code)
@@ -82,32 +74,32 @@ def error_of(response: Any) -> ServiceError:
         "details": tuple(redact(detail) for detail in details(body)),
         "request_id": _request_id(response.headers),
     }
-    service_error: ServiceError
+    service_error: service_errors.ServiceError
     wait = retry_after(response.headers)
-    later = status == CONFLICT and (wait is not None or _BUSY.search(code))
-    if status in TRANSIENT_STATUSES or later:
-        lost = status not in (THROTTLED, CONFLICT)
-        service_error = Transient(
+    later = status == service_errors.CONFLICT and (wait is not None or _BUSY.search(code))
+    if status in service_errors.TRANSIENT_STATUSES or later:
+        lost = status not in (service_errors.THROTTLED, service_errors.CONFLICT)
+        service_error = service_errors.Transient(
             code, redact(sentence), status=status, retry_after=wait, ambiguous=lost, **options
         )
     else:
-        service_error = from_status(code, redact(sentence), status, **options)
+        service_error = service_errors.from_status(code, redact(sentence), status, **options)
     service_error.inner = tuple(inner_codes(body))
     service_error.properties = tuple(
-        PropertyError(redact(wrong_property.name), redact(wrong_property.message))
+        service_errors.PropertyError(redact(wrong_property.name), redact(wrong_property.message))
         for wrong_property in wrong
     )
     return service_error
 
 
-def name_in_use(error: NotFound) -> ServiceError:
+def name_in_use(error: service_errors.NotFound) -> service_errors.ServiceError:
     """Explain the 404 of a write: the endpoints' own service still knows a deleted endpoint.
 
     The name is free some time after the delete has ended (Azure/azure-cli-extensions#7660).
     """
     if not any(detail.startswith(f"({_ENDPOINTS_SAY})") for detail in error.details):
         return error
-    return Transient(
+    return service_errors.Transient(
         error.code,
         f"{error.message} A deleted endpoint of this name may still be going away",
         status=error.status,
@@ -117,12 +109,12 @@ def name_in_use(error: NotFound) -> ServiceError:
     )
 
 
-def endpoint_is_busy(error: ServiceError) -> bool:
+def endpoint_is_busy(error: service_errors.ServiceError) -> bool:
     """Whether a write at or under an endpoint was refused because another one is running."""
-    if error.status != CONFLICT:
+    if error.status != service_errors.CONFLICT:
         return False
     busy = error.code in _ENDPOINT_BUSY or _IN_MOTION in error.message
-    return busy or isinstance(error, Transient)
+    return busy or isinstance(error, service_errors.Transient)
 
 
 @contextmanager
@@ -150,9 +142,21 @@ def answers_decoded() -> Iterator[None]:
         raise malformed_response(why) from error
 
 
-def malformed_response(why: str) -> Transient:
+def decodes_answers(cls: type[_T]) -> type[_T]:
+    """Decode answers of an undocumented shape in the public methods and properties of a class."""
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, FunctionType) and not name.startswith("_"):
+            setattr(cls, name, answers_decoded()(member))
+        elif isinstance(member, property) and member.fget is not None:
+            setattr(cls, name, property(answers_decoded()(member.fget)))
+    return cls
+
+
+def malformed_response(why: str) -> service_errors.Transient:
     """Report an answer that cannot be read; the request may have been carried out."""
-    return Transient("GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True)
+    return service_errors.Transient(
+        "GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True
+    )
 
 
 def objects(value: Data, path: str) -> list[dict[str, Data]]:
@@ -189,7 +193,7 @@ def redact(text: str) -> str:
 _CODE = re.compile(r"(?i)([?&]code=)[^&\s\"';]+")  # of a sign-in
 
 
-def _from_response(error: HttpResponseError) -> ServiceError:
+def _from_response(error: HttpResponseError) -> service_errors.ServiceError:
     """Decode a response; without credentials there is none; failed operations have status 200."""
     if error.response is None:
         if isinstance(error, ClientAuthenticationError):
@@ -201,25 +205,27 @@ def _from_response(error: HttpResponseError) -> ServiceError:
     return malformed_response(redact(str(error.message)))
 
 
-def _no_credentials(error: ClientAuthenticationError) -> Permanent:
+def _no_credentials(error: ClientAuthenticationError) -> service_errors.Permanent:
     first, *others = redact(str(error.message)).splitlines() or ["no reason"]
     details = tuple(line.strip() for line in others if line.strip())
-    return Permanent("NoCredentials", first, status=_UNAUTHORIZED, details=details)
+    return service_errors.Permanent("NoCredentials", first, status=_UNAUTHORIZED, details=details)
 
 
-def _from_connection(error: AzureError) -> ServiceError:
+def _from_connection(error: AzureError) -> service_errors.ServiceError:
     """Decode a lost connection, an untrusted certificate, or a refusal of the SDK itself."""
     inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
         message = "the server's certificate is not trusted by this machine"
-        return Permanent("UntrustedCertificate", message, status=495, details=(inner,))
+        return service_errors.Permanent(
+            "UntrustedCertificate", message, status=495, details=(inner,)
+        )
     if not isinstance(error, CONNECTION_ERRORS):
-        return Permanent(type(error).__name__, inner)
+        return service_errors.Permanent(type(error).__name__, inner)
     # A request may have arrived although sending it is what failed.
     sending = isinstance(error, ServiceRequestError)
     cause = "the connection failed or broke" if sending else "the connection broke"
     message = f"{cause} before the answer was complete"
-    return Transient("ConnectionLost", message, ambiguous=True, details=(inner,))
+    return service_errors.Transient("ConnectionLost", message, ambiguous=True, details=(inner,))
 
 
 def _error_object(response: Any) -> Mapping[str, Data]:
@@ -343,7 +349,7 @@ def inner_codes(error: Mapping[str, Data]) -> Iterator[str]:
             at = at.get("innerError")
 
 
-def property_errors(message: str) -> tuple[str, tuple[PropertyError, ...]]:
+def property_errors(message: str) -> tuple[str, tuple[service_errors.PropertyError, ...]]:
     """Split the JSON array off a message; return its messages on single properties.
 
     Recorded: card batch-deployment-put-400-no-model.
@@ -354,7 +360,7 @@ def property_errors(message: str) -> tuple[str, tuple[PropertyError, ...]]:
     except (ValueError, RecursionError):
         rows = []
     errors = tuple(
-        PropertyError(str(row["PropertyName"]), str(row["ErrorMessage"]))
+        service_errors.PropertyError(str(row["PropertyName"]), str(row["ErrorMessage"]))
         for row in objects_of(rows)
         if {"PropertyName", "ErrorMessage"} <= row.keys()
     )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TypeAlias
 
 from mlctl import catalog
 from mlctl.backends.azure import errors
@@ -15,14 +16,16 @@ from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.capacity import usage
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.backend import Usage
-from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.backends.ports.monitor import HealthCheck, HealthStatus
 from mlctl.catalog.tables import retired_versions
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import PROVIDER, Scope
+from mlctl.kinds.registry import arm_type
 from mlctl.pointer import Data, get
 from mlctl.schema.text import counted
 from mlctl.service_errors import ServiceError
 
+OK, INFO, WARNING, FAILED, SKIPPED = HealthStatus  # in the order of its definition
 # Versions of the other providers that are read: the newest stable ones of their documentation.
 _LOCKS, _PERMISSIONS, _PROVIDERS = "2020-05-01", "2022-04-01", "2021-04-01"
 _SKEW, _BAD_SKEW = 60.0, 300.0  # seconds; Microsoft Entra ID allows five minutes
@@ -37,6 +40,8 @@ _ROLES = {
     "environments": "AzureML Data Scientist",
 }
 Body = Mapping[str, Data]
+# Of a check: its status, what was found, and what to do about it.
+_Result: TypeAlias = tuple[HealthStatus, str] | tuple[HealthStatus, str, str]
 
 
 class HealthChecker:
@@ -55,55 +60,53 @@ class HealthChecker:
         further_checks = (self._permissions, self._locks, self._clusters, self._quota)
         for name, look in zip(_NAMES, (*looks, *further_checks), strict=True):
             if lacking is not None:
-                yield HealthCheck(name, HealthStatus.SKIPPED, f"needs {lacking}")
+                yield HealthCheck(name, SKIPPED, f"needs {lacking}")
                 continue
             for check in _results(name, look):
                 yield check
-                if name in _VITAL and check.status is HealthStatus.FAILED:
+                if name in _VITAL and check.status is FAILED:
                     lacking = name
 
-    def _credentials(self) -> Iterator[HealthCheck]:
+    def _credentials(self) -> Iterator[_Result]:
         with errors.sdk_errors_decoded():
             token = self._arm.credential.get_token(f"{self._arm.base}/.default")
         ends = datetime.fromtimestamp(token.expires_on, UTC)
         caller = _caller_of(token.token)
-        yield HealthCheck(
-            "credentials", HealthStatus.OK, f"{caller}; the token ends at {ends:%Y-%m-%d %H:%M} UTC"
-        )
+        yield OK, f"{caller}; the token ends at {ends:%Y-%m-%d %H:%M} UTC"
 
-    def _workspace(self) -> Iterator[HealthCheck]:
+    def _workspace(self) -> Iterator[_Result]:
         body = self._arm.get(workspace_path(self._scope))
         self._location = catalog.region(body.get("location"))
         state = str(get(body, ("properties", "provisioningState"), "unknown"))
         result = f"{self._scope.workspace} in {self._location}, {state}"
         fine = state.casefold() in ("succeeded", "unknown")
-        yield HealthCheck("workspace", HealthStatus.OK if fine else HealthStatus.WARNING, result)
+        yield OK if fine else WARNING, result
         kind = str(body.get("kind") or "Default")
         if kind.casefold() == "hub":
             result = "it is a hub, which cannot have clusters or online endpoints"
-            yield HealthCheck("workspace", HealthStatus.WARNING, result, _NO_HUB)
+            yield WARNING, result, _NO_HUB
 
-    def _clock(self) -> Iterator[HealthCheck]:
+    def _clock(self) -> Iterator[_Result]:
         date = self._arm.date(workspace_path(self._scope))
         if date is None:
-            yield HealthCheck("clock", HealthStatus.SKIPPED, "the service does not report its time")
+            yield SKIPPED, "the service does not report its time"
             return
         skew = self._now - parsedate_to_datetime(date).timestamp()
         result = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} Azure's"
         if abs(skew) < _SKEW:
-            yield HealthCheck("clock", HealthStatus.OK, result)
+            yield OK, result
             return
-        verdict = HealthStatus.FAILED if abs(skew) > _BAD_SKEW else HealthStatus.WARNING
+        verdict = FAILED if abs(skew) > _BAD_SKEW else WARNING
         advice = "set this machine's clock (timedatectl set-ntp true): tokens are refused otherwise"
-        yield HealthCheck("clock", verdict, result, advice)
+        yield verdict, result, advice
 
-    def _provider(self) -> Iterator[HealthCheck]:
+    def _provider(self) -> Iterator[_Result]:
         path = path_of("subscriptions", self._scope.subscription, "providers", PROVIDER)
         body = self._arm.get(path, _PROVIDERS)
         state = str(body.get("registrationState"))
         if state.casefold() != "registered":
             advice = f"az provider register -n {PROVIDER}"
-            yield HealthCheck("provider", HealthStatus.FAILED, f"{PROVIDER} is {state}", advice)
+            yield FAILED, f"{PROVIDER} is {state}", advice
             return
         offered = {
             str(resource_type.get("resourceType")): resource_type
@@ -120,13 +123,11 @@ class HealthChecker:
                 re.search(row.pattern, f"{name}@{version}") for name, version in versions.items()
             ):
                 result = f"retired since {row.date}: {row.name}"
-                yield HealthCheck("provider", HealthStatus.WARNING, result, "upgrade mlctl")
+                yield WARNING, result, "upgrade mlctl"
                 return
         if lacking:
             result = f"an api-version is not offered: {', '.join(lacking)}"
-            yield HealthCheck(
-                "provider", HealthStatus.WARNING, result, "this cloud may need another mlctl"
-            )
+            yield WARNING, result, "this cloud may need another mlctl"
         else:
             newest = _newest_stable(offered.values())
             our_versions = " and ".join(sorted({*versions.values()}))
@@ -135,15 +136,15 @@ class HealthChecker:
                 f"registered, with api-version {our_versions}; the newest stable one is {newest}"
             )
             result += f"; retired: {retired}"
-            yield HealthCheck("provider", HealthStatus.OK, result)
+            yield OK, result
 
-    def _permissions(self) -> Iterator[HealthCheck]:
+    def _permissions(self) -> Iterator[_Result]:
         path = workspace_path(self._scope) + "/providers/Microsoft.Authorization/permissions"
         permissions = list(self._arm.pages(path, _PERMISSIONS))
         blind = [type_name for type_name in _TYPES if not _may(permissions, type_name, "read")]
         if blind:
             result = f"may not read {', '.join(blind)}, so planning is impossible"
-            yield HealthCheck("permissions", HealthStatus.FAILED, result, _ask_for(blind))
+            yield FAILED, result, _ask_for(blind)
             return
         bound = [
             type_name
@@ -154,13 +155,11 @@ class HealthChecker:
         ]
         if bound:
             result = f"may read everything, but not write or delete {', '.join(bound)}"
-            yield HealthCheck("permissions", HealthStatus.WARNING, result, _ask_for(bound))
+            yield WARNING, result, _ask_for(bound)
         else:
-            yield HealthCheck(
-                "permissions", HealthStatus.OK, "may read and write clusters, endpoints and assets"
-            )
+            yield OK, "may read and write clusters, endpoints and assets"
 
-    def _locks(self) -> Iterator[HealthCheck]:
+    def _locks(self) -> Iterator[_Result]:
         mine = self._scope.id.casefold() + "/"
         any_lock = False
         for lock in self._known_locks():
@@ -170,9 +169,9 @@ class HealthChecker:
                 any_lock = True
                 level = get(lock, ("properties", "level"))
                 message = f"`{lock.get('name')}` ({level}) on {on or '/'}"
-                yield HealthCheck("locks", HealthStatus.WARNING, message, _UNLOCK)
+                yield WARNING, message, _UNLOCK
         if not any_lock:
-            yield HealthCheck("locks", HealthStatus.OK, "none on the workspace or above it")
+            yield OK, "none on the workspace or above it"
 
     def _known_locks(self) -> Iterator[Body]:
         subscription = path_of("subscriptions", self._scope.subscription)
@@ -185,28 +184,26 @@ class HealthChecker:
                     ids.add(lock.get("id"))
                     yield lock
 
-    def _clusters(self) -> Iterator[HealthCheck]:
+    def _clusters(self) -> Iterator[_Result]:
         path = workspace_path(self._scope) + path_of("computes")
         bodies = list(self._arm.pages(path))
         ill = [check for body in bodies for check in _unhealthy(body)]
         yield from ill
         if not ill:
-            yield HealthCheck(
-                "clusters", HealthStatus.OK, f"{len(bodies)} computes, none failed or stuck"
-            )
+            yield OK, f"{len(bodies)} computes, none failed or stuck"
 
-    def _quota(self) -> Iterator[HealthCheck]:
+    def _quota(self) -> Iterator[_Result]:
         quotas = usage(self._arm, self._scope, self._location)
         tight = [check for quota in quotas for check in _nearly_used_up(quota)]
         yield from tight
         if not tight:
-            yield HealthCheck("quota", HealthStatus.OK, f"room left in {self._location}")
+            yield OK, f"room left in {self._location}"
         none = sorted(
             quota.family for quota in quotas if quota.limit == 0 and quota.family not in _COUNTS
         )
         if none:
             message = f"no cores in {self._location} for {_listed(none)}"
-            yield HealthCheck("quota", HealthStatus.INFO, message)
+            yield INFO, message
 
 
 _VITAL = ("credentials", "workspace")
@@ -222,14 +219,15 @@ _STUCK = (
 )
 
 
-def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
+def _results(name: str, look: Callable[[], Iterator[_Result]]) -> Iterator[HealthCheck]:
     """Yield the results of one check; a refusal is a result, too."""
     try:
         with errors.answers_decoded():
-            yield from look()
+            for status, text, *advice in look():
+                yield HealthCheck(name, status, text, next(iter(advice), None))
     except ServiceError as error:
         details = "".join(f"; {detail}" for detail in error.details)
-        yield HealthCheck(name, HealthStatus.FAILED, f"{error}{details}", error=error)
+        yield HealthCheck(name, FAILED, f"{error}{details}", error=error)
 
 
 def _caller_of(token: str) -> str:
@@ -247,14 +245,7 @@ def _caller_of(token: str) -> str:
 def _versions_by_type() -> dict[str, str]:
     """Return the api-version in use for each type of resource."""
     kinds = [kind for kind in KINDS.values() if kind.arm.hosted and not kind.arm.within]
-    parents = {kind.name: kind.collection for kind in kinds}
-    return {
-        "/".join(filter(None, (parents.get(kind.parent or ""), kind.collection))): (
-            kind.arm.api_version
-        )
-        for kind in kinds
-        if not kind.retired_service
-    }
+    return {arm_type(kind.name): kind.arm.api_version for kind in kinds if not kind.retired_service}
 
 
 def _newest_stable(types: Iterable[Body]) -> str:
@@ -286,24 +277,20 @@ def _ask_for(types: Iterable[str]) -> str:
     return f"ask an owner of the workspace for the role {roles}, or for Contributor"
 
 
-def _unhealthy(body: Body) -> Iterator[HealthCheck]:
+def _unhealthy(body: Body) -> Iterator[_Result]:
     name, properties = body.get("name"), body.get("properties") or {}
     state = str(properties.get("provisioningState"))
     if state.casefold() in ("failed", "canceled"):
         why = errors.provisioning_error(properties)
         message = f"compute/{name} is {state}: ({why.get('code')}) {why.get('message')}"
-        yield HealthCheck(
-            "clusters", HealthStatus.WARNING, errors.redact(message), "mlctl apply writes it again"
-        )
+        yield WARNING, errors.redact(message), "mlctl apply writes it again"
     inner = properties.get("properties") or {}
     nodes = [inner.get(key) for key in ("currentNodeCount", "targetNodeCount")]
     if inner.get("allocationState") == "Resizing" and nodes == [0, 0]:
-        yield HealthCheck(
-            "clusters", HealthStatus.WARNING, f"compute/{name} is resizing (0 -> 0)", _STUCK
-        )
+        yield WARNING, f"compute/{name} is resizing (0 -> 0)", _STUCK
 
 
-def _nearly_used_up(quota: Usage) -> Iterator[HealthCheck]:
+def _nearly_used_up(quota: Usage) -> Iterator[_Result]:
     """Yield quotas that are nearly used up; a limit of 0 for a VM family is normal."""
     if quota.limit is None or (quota.limit == 0 and quota.family not in _COUNTS):
         return
@@ -316,7 +303,7 @@ def _nearly_used_up(quota: Usage) -> Iterator[HealthCheck]:
         )
         delete = "delete idle clusters, or " if quota.used else ""
         advice = f"{delete}ask for more: the portal's page `Usage + quotas`"
-        yield HealthCheck("quota", HealthStatus.WARNING, message, advice)
+        yield WARNING, message, advice
 
 
 def _listed(families: Sequence[str]) -> str:

@@ -1,5 +1,9 @@
 """The jobs of an Azure workspace: invoke, create, show, list, cancel, wait.
 
+A call of an endpoint is one job: its name is chosen here and sent along, so that a job whose answer
+was lost is found by it. The call is never repeated: azure-ai-ml repeats it, which has started the
+same job many times.
+
 Endpoints are called, and their jobs listed, on the workspace's data plane: another host, which
 needs its own token. The rest is on the resource manager.
 """
@@ -8,18 +12,18 @@ from __future__ import annotations
 
 import builtins
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from mlctl import catalog
-from mlctl.backends.azure import capacity, errors, invocations, sdk
+from mlctl.backends.azure import capacity, errors, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
-from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.errors import answers_decoded
+from mlctl.backends.azure.clouds import FRONT, Cloud, data_plane, data_plane_token
+from mlctl.backends.azure.errors import decodes_answers
 from mlctl.backends.azure.job_bodies import created, job_of, newest, recent, run_of
-from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.catalog import limits
@@ -27,7 +31,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import is_low_priority
 from mlctl.pointer import Data, get
-from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
+from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError, Transient
 from mlctl.workload import Workload
 
 _HISTORY = "/history/v1.0"
@@ -37,6 +41,7 @@ _SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two polls of a job
 
 
+@decodes_answers
 @dataclass(frozen=True, slots=True)
 class AzureJobs:
     """The jobs of one workspace; each method does what its port says."""
@@ -49,7 +54,6 @@ class AzureJobs:
     def simulated(self) -> bool:
         return False
 
-    @answers_decoded()
     def invoke(
         self,
         endpoint: str,
@@ -59,17 +63,16 @@ class AzureJobs:
         workload_name: str,  # noqa: ARG002
     ) -> Job:
         """Call the endpoint's scoring URI."""
-        invocations.refuse_local(body)
+        _refuse_local(body)
         address = Address("batch-endpoint", endpoint)
         endpoint_body = self.arm.get(resource_path(address, self.scope))
         uri = str(get(endpoint_body, ("properties", "scoringUri")) or "")
         if not uri:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
         plane = data_plane(self.arm, self.cloud, uri)
-        job = invocations.call(plane, uri, deployment, body, self.show)
+        job = _invoke(plane, uri, deployment, body, self.show)
         return self._tagged(job, body["tags"]) if body.get("tags") else job
 
-    @answers_decoded()
     def create(
         self,
         name: str | None,
@@ -91,11 +94,9 @@ class AzureJobs:
         )
         return job_of(data)
 
-    @answers_decoded()
     def show(self, name: str) -> Job:
         return job_of(self.arm.get(self._at(name)))
 
-    @answers_decoded()
     def list(
         self,
         endpoint: str | None = None,
@@ -116,29 +117,33 @@ class AzureJobs:
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
         return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS), limit)
 
-    @answers_decoded()
     def unfinished(self) -> builtins.list[Job]:
         """List unfinished jobs; a list with the newest first is not read to its end."""
         at = workspace_path(self.scope) + "/jobs"
         listed = self.arm.pages(at, listViewType=JobListView.ALL.value)
         return [job for job in recent(listed) if not job.ended]
 
-    @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
         """Return the children that the run history has."""
         base = self._base()
-        url = f"{base.rstrip('/')}{self._run(name)}/children"
+        run = f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
+        url = f"{base.rstrip('/')}{run}/children"
         runs = [
             run_of(run, self.scope) for run in data_plane(self.arm, self.cloud, base).pages(url, "")
         ]
         return sorted(runs, key=created)
 
-    @answers_decoded()
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        """Set a flag of the run, as azure-ai-ml 1.35.2 does."""
-        self._change_run(self.show(name), {"hidden": archived})
+    def change(self, name: str, changes: Mapping[str, Data]) -> Job:
+        """Change the run, as azure-ai-ml 1.35.2 archives a job; tags that are not sent stay."""
+        at_run = {"isArchived": "hidden"}
+        sent = {at_run.get(key, key): value for key, value in changes.items()}
+        job = self.show(name)
+        old_tags, tags = job.body["properties"].get("tags") or {}, changes.get("tags")
+        if isinstance(tags, Mapping) and old_tags.keys() - tags.keys():
+            raise Permanent("TagStays", f"mlctl cannot remove a tag of job {name} on Azure")
+        self._change_run(job, sent)
+        return self.show(name)
 
-    @answers_decoded()
     def cancel(self, name: str) -> Job:
         job = self.show(name)
         if job.ended:
@@ -163,7 +168,6 @@ class AzureJobs:
                 return
             clock.pause(min(_LOOK, seconds - at))
 
-    @answers_decoded()
     def stream(self, name: str) -> None:
         """Stream as azure-ai-ml does."""
         self.show(name)
@@ -172,9 +176,9 @@ class AzureJobs:
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """Raise a ServiceError: not supported."""
-        raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
+        text = f"mlctl cannot get the metrics of jobs from Azure yet: ask MLflow for run `{name}`"
+        raise Permanent("NotSupported", text)
 
-    @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
         """Download as azure-ai-ml does."""
         job = self.show(name)
@@ -189,7 +193,7 @@ class AzureJobs:
         into = folder / "named-outputs" / _SCORES if scores else folder
         with self._client(name) as client, redirect_stdout(io.StringIO()):
             client.jobs.download(name, download_path=into, output_name=output, all=every)
-        if output is not None and not (folder / "named-outputs" / output).exists():
+        if output not in (None, "default") and not (folder / "named-outputs" / output).exists():
             raise _no_output(name, output)
 
     def _client(self, name: str) -> AbstractContextManager[Any]:
@@ -219,9 +223,6 @@ class AzureJobs:
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
 
-    def _run(self, name: str) -> str:
-        return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
-
     def _base(self) -> str:
         """Return the URL of the workspace's data plane, from its discovery URL."""
         url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
@@ -234,10 +235,6 @@ class AzureJobs:
 
 def _no_output(name: str, output: str | None) -> NotFound:
     return NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
-
-
-def _not_here(subject: str, instead: str) -> Permanent:
-    return Permanent("NotSupported", f"mlctl cannot get {subject} from Azure yet: {instead}")
 
 
 _BEFORE = ("NotStarted", "Queued", "Preparing", "Provisioning", "Starting")
@@ -292,3 +289,70 @@ def _reasons(arm: ArmClient, scope: Scope, body: Mapping[str, Data]) -> Iterator
     for quota in capacity.usage(arm, scope, catalog.region(body["location"])):
         if quota.family == counted and quota.limit is not None and quota.used >= quota.limit:
             yield f"quota: {quota.used} of {quota.limit} {noun} cores are used"
+
+
+Show = Callable[[str], Job]
+
+
+def _invoke(
+    plane: ArmClient, uri: str, deployment: str | None, body: Mapping[str, Data], show: Show
+) -> Job:
+    """Call a scoring URI and return its job; by name, if the answer is lost.
+
+    Raises:
+        Transient: refused for now; or the answer was lost and the job cannot be found.
+        ServiceError: the service refuses.
+    """
+    usual = f"batchjob-{UUID(int=plane.clock.rng.getrandbits(128), version=4)}"  # as the service's
+    name = str(body.get("name") or usual)
+    headers = {"azureml-model-deployment": deployment} if deployment else {}
+    try:
+        data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=headers)
+        return job_of(data)
+    except Transient as error:
+        if not error.ambiguous:
+            raise
+        return _find_lost_job(name, error, show)
+
+
+def _refuse_local(body: Mapping[str, Data]) -> None:
+    """Refuse inputs on this machine.
+
+    Raises:
+        Permanent: an input is a local path.
+    """
+    for name, data_input in (body.get("inputData") or {}).items():
+        uri = str(data_input.get("uri") or "")
+        if (
+            "uri" in data_input
+            and not uri.startswith(("azureml:", "/subscriptions/"))
+            and "://" not in uri
+        ):
+            text = (
+                f"input {name} is the local path `{uri}`, which Azure cannot read: upload it,"
+                " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
+            )
+            raise Permanent("LocalInput", text)
+
+
+def _sent(body: Mapping[str, Data], name: str) -> Data:
+    """Return the body of a call; the service reads the job's name as `jobName`, as in the SDK.
+
+    Tags are not part of it: the service only accepts them for an existing job.
+    """
+    properties = {key: entry for key, entry in body.items() if key not in ("name", "tags")}
+    return {"properties": {**properties, "jobName": name}}
+
+
+def _find_lost_job(name: str, error: Transient, show: Show) -> Job:
+    try:
+        return show(name)
+    except NotFound:
+        remark = "and no job of that name exists"
+    except ServiceError:
+        remark = "and whether it was started could not be read"
+    text = (
+        f"{error.message}: the answer to the call that starts job {name} was lost, {remark};"
+        " look at `mlctl batch-endpoint list-jobs` before you call again"
+    )
+    raise Transient(error.code, text, status=error.status, ambiguous=True) from None

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 
 from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.errors import decodes_answers
 from mlctl.backends.azure.reads import run_concurrently, workspace_path
 from mlctl.backends.ports.monitor import Activity, MetricInterval, Series
 from mlctl.durations import format_iso, parse_iso
@@ -24,67 +25,87 @@ _FEW = 8  # resources that are queried one by one; for more, the log of their gr
 _LONGEST = 10_000  # events of a group that are read; the rest is queried one by one
 
 
-def writes_of(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
-    """Return the writes and deletes of a resource in the last 89 days, newest first."""
-    uri = address.id(scope).replace("'", "''")
-    events = _events(arm, scope, f"resourceUri eq '{uri}'")
-    activities = {activity for event in events for activity in _activities_of(event)}
-    return sorted(activities, key=lambda activity: activity.at, reverse=True)
+@decodes_answers
+class AzureMonitor:
+    """What Azure Monitor knows of a workspace; each method does what its port says."""
+
+    arm: ArmClient
+    scope: Scope
+
+    def activity(self, address: Address) -> list[Activity]:
+        """Return the activity of the last 89 days, newest first."""
+        uri = address.id(self.scope).replace("'", "''")
+        events = self._events(f"resourceUri eq '{uri}'")
+        activities = {activity for event in events for activity in _activities_of(event)}
+        return sorted(activities, key=lambda activity: activity.at, reverse=True)
+
+    def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+        """Return the last writes of the last 89 days."""
+        newest: dict[Address, Activity] = {}
+        remaining = set(addresses)
+        if len(remaining) > _FEW:
+            newest, ended = self._in_group(remaining)
+            remaining = set() if ended else remaining - newest.keys()
+        queried = [*remaining]
+        answers = run_concurrently(partial(self.activity, address) for address in queried)
+        pairs = zip(queried, answers, strict=True)
+        return newest | {address: writes[0] for address, writes in pairs if writes}
+
+    def _in_group(self, addresses: Collection[Address]) -> tuple[dict[Address, Activity], bool]:
+        """Read the resource group's log; also return whether it was read completely."""
+        by_id = {address.id(self.scope).casefold(): address for address in addresses}
+        newest: dict[Address, Activity] = {}
+        group = self.scope.resource_group.replace("'", "''")
+        for number, event in enumerate(self._events(f"resourceGroupName eq '{group}'")):
+            address = by_id.get(str(event.get("resourceId")).casefold())
+            if address is not None:
+                for activity in _activities_of(event):
+                    newest.setdefault(address, activity)
+            if len(newest) == len(by_id):
+                return newest, True
+            if number >= _LONGEST:
+                return newest, False
+        return newest, True
+
+    def _events(self, condition: str) -> Iterator[dict[str, Data]]:
+        now = datetime.now(UTC)
+        span = f"eventTimestamp ge '{_stamp(now - _KEPT)}' and eventTimestamp le '{_stamp(now)}'"
+        path = path_of("subscriptions", self.scope.subscription, "providers", "Microsoft.Insights")
+        path += path_of("eventtypes", "management", "values")
+        query = {"$filter": f"{span} and {condition}", "$select": _SELECT}
+        return self.arm.pages(path, _ACTIVITY_VERSION, **query)
+
+    def metrics(
+        self,
+        cluster: Address,
+        names: Sequence[str],
+        *,
+        interval: float | None = None,
+        span: float | None = None,
+    ) -> list[Series]:
+        """Return metrics of the last hour, unless a span is given."""
+        path = workspace_path(self.scope) + path_of("providers", "Microsoft.Insights", "metrics")
+        name = cluster.name.replace("'", "''")
+        query = {
+            "metricnames": ",".join(names),
+            "aggregation": _AGGREGATIONS,
+            "$filter": f"ClusterName eq '{name}'",
+            **({} if interval is None else {"interval": format_iso(interval)}),
+            **({} if span is None else {"timespan": self._span(span)}),
+        }
+        data = self.arm.get(path, _METRICS_VERSION, **query)
+        width = str(data.get("interval", "PT1M"))
+        return [_series(metric, width) for metric in data.get("value", [])]
+
+    def _span(self, length: float) -> str:
+        """Return the time span of the last `length` seconds, by the service's clock."""
+        service_time = self.arm.date(workspace_path(self.scope))
+        now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
+        return f"{_stamp(now - timedelta(seconds=length))}/{_stamp(now)}"
 
 
-def last_writes(
-    arm: ArmClient, scope: Scope, addresses: Collection[Address]
-) -> dict[Address, Activity]:
-    """Return the last write or delete of each resource in the last 89 days."""
-    newest: dict[Address, Activity] = {}
-    remaining = set(addresses)
-    if len(remaining) > _FEW:
-        newest, ended = _in_group(arm, scope, remaining)
-        remaining = set() if ended else remaining - newest.keys()
-    queried = [*remaining]
-    answers = (
-        run_concurrently(partial(writes_of, arm, scope, address) for address in queried)
-        if queried
-        else []
-    )
-    return newest | {
-        address: writes[0] for address, writes in zip(queried, answers, strict=True) if writes
-    }
-
-
-def _in_group(
-    arm: ArmClient, scope: Scope, addresses: Collection[Address]
-) -> tuple[dict[Address, Activity], bool]:
-    """Read the resource group's log; also return whether it was read completely."""
-    by_id = {address.id(scope).casefold(): address for address in addresses}
-    newest: dict[Address, Activity] = {}
-    group = scope.resource_group.replace("'", "''")
-    for number, event in enumerate(_events(arm, scope, f"resourceGroupName eq '{group}'")):
-        address = by_id.get(str(event.get("resourceId")).casefold())
-        if address is not None:
-            for activity in _activities_of(event):
-                newest.setdefault(address, activity)
-        if len(newest) == len(by_id):
-            return newest, True
-        if number >= _LONGEST:
-            return newest, False
-    return newest, True
-
-
-def _events(arm: ArmClient, scope: Scope, condition: str) -> Iterator[dict[str, Data]]:
-    now = datetime.now(UTC)
-    begun, ended = (moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (now - _KEPT, now))
-    path = path_of(
-        *("subscriptions", scope.subscription, "providers", "Microsoft.Insights"),
-        "eventtypes",
-        "management",
-        "values",
-    )
-    query = {
-        "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {condition}",
-        "$select": _SELECT,
-    }
-    return arm.pages(path, _ACTIVITY_VERSION, **query)
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
@@ -95,37 +116,6 @@ def _activities_of(event: Mapping[str, Data]) -> Iterator[Activity]:
     if verb in ("write", "delete") and status in ("succeeded", "accepted"):
         caller = event.get("caller") or get(event, ("claims", "appid"), "")
         yield Activity(str(event.get("eventTimestamp", "")), verb, str(caller or ""))
-
-
-def metrics_of(
-    arm: ArmClient,
-    scope: Scope,
-    cluster: Address,
-    names: Sequence[str],
-    *,
-    interval: float | None,
-    span: float | None,
-) -> list[Series]:
-    """Return metrics of the last `span` seconds, or of the last hour if it is None."""
-    path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
-    name = cluster.name.replace("'", "''")
-    query = {
-        "metricnames": ",".join(names),
-        "aggregation": _AGGREGATIONS,
-        "$filter": f"ClusterName eq '{name}'",
-        **({} if interval is None else {"interval": format_iso(interval)}),
-        **({} if span is None else {"timespan": _span(arm, scope, span)}),
-    }
-    data = arm.get(path, _METRICS_VERSION, **query)
-    return [_series(metric, str(data.get("interval", "PT1M"))) for metric in data.get("value", [])]
-
-
-def _span(arm: ArmClient, scope: Scope, length: float) -> str:
-    """Return the time span of the last `length` seconds, by the service's clock."""
-    service_time = arm.date(workspace_path(scope))
-    now = parsedate_to_datetime(service_time) if service_time else datetime.now(UTC)
-    begun = now - timedelta(seconds=length)
-    return "/".join(moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (begun, now))
 
 
 def _series(metric: Mapping[str, Data], interval: str) -> Series:

@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from mlctl import catalog
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
-from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.clouds import FRONT, Cloud, data_plane, discovery_url
 from mlctl.backends.azure.datastore import container
-from mlctl.backends.azure.errors import answers_decoded
-from mlctl.backends.azure.planes import FRONT, data_plane, discovery_url
+from mlctl.backends.azure.errors import decodes_answers
 from mlctl.backends.azure.reads import run_concurrently
 from mlctl.backends.azure.uploads import check_unchanged, send_files, with_place
 from mlctl.backends.ports.backend import (
@@ -49,6 +48,7 @@ class RegistryScope(Scope):
         return f"azureml://registries/{self.workspace}"
 
 
+@decodes_answers
 class AzureRegistry:
     """One registry; each method of its port does what that says."""
 
@@ -58,7 +58,6 @@ class AzureRegistry:
         self._name = name
         self.scope = RegistryScope("", "", name)
 
-    @answers_decoded()
     def read(self, address: Address) -> Live:
         """Read an asset; without a version, the one that the service calls the latest."""
         if address.version is None:
@@ -73,7 +72,6 @@ class AzureRegistry:
         )
         return Live(address, body)
 
-    @answers_decoded()
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
         if name is None:
             every = self._plane.pages(self._root(kind), _VERSION, listViewType="ActiveOnly")
@@ -121,7 +119,6 @@ class AzureRegistry:
         return self._plane.begin("POST", self._place + "/import", body, version=_VERSION)
 
     @property
-    @answers_decoded()
     def location(self) -> str:
         """The region that it was created in."""
         return catalog.region(self._details.get("primaryRegion"))
@@ -170,6 +167,7 @@ _PLACES = tuple(
 )
 
 
+@decodes_answers
 class RegistryWriter(Backend, SupportsUpload, SupportsRegistries):
     """The assets of one registry."""
 
@@ -212,7 +210,6 @@ class RegistryWriter(Backend, SupportsUpload, SupportsRegistries):
         every = run_concurrently(partial(self._registry.list, kind, name) for name in names)
         return [version for versions in every for version in reversed(versions)]
 
-    @answers_decoded()
     def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
         if address.kind not in _WITHOUT_PLACE and address not in self._reserved:
             self._registry.reserve(address)
@@ -224,7 +221,6 @@ class RegistryWriter(Backend, SupportsUpload, SupportsRegistries):
         text = f"{address} cannot be deleted: registries keep their assets. Archive it instead"
         raise Permanent("NotSupported", text)
 
-    @answers_decoded()
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:

@@ -21,6 +21,7 @@ from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.datastore import Datastore, container
 from mlctl.backends.azure.reads import resource_path
 from mlctl.files import open_regular
+from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.resource import Upload
@@ -79,12 +80,8 @@ class Uploader:
         send_files(store.container(), upload, PurePosixPath(upload.folder), address)
         if kind_of(address).content.by_url:
             return f"{store.url}/{upload.folder}/{Path(upload.path).name}/"
-        scope = self._scope
-        return (
-            f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
-            f"/workspaces/{scope.workspace}/datastores/{datastore.NAME}"
-            f"/paths/{upload.folder}/{Path(upload.path).name}"
-        )
+        path = f"{datastore.NAME}/paths/{upload.folder}/{Path(upload.path).name}"
+        return datastore_uri.long(f"azureml://datastores/{path}", self._scope, "resourcegroups")
 
 
 def send_files(container: Any, upload: Upload, folder: PurePosixPath, address: Address) -> None:

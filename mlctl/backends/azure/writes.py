@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlctl import pointer
@@ -15,7 +15,7 @@ from mlctl.backends.azure.reads import (
     resource_path,
     run_concurrently,
 )
-from mlctl.kinds import Kind, children, codec, kind_of
+from mlctl.kinds import children, codec, kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import decode, form_of_body, moving
@@ -59,7 +59,8 @@ class ResourceWriter:
                 if len(changed) == 1:
                     return posted
                 posted.wait()
-        if kind.arm.patched and _is_patch(kind, changed):
+        patchable = [wire for wire in changed for at in kind.arm.patchable if wire[: len(at)] == at]
+        if kind.arm.patched and changed and changed <= {*patchable}:
             patch: dict[str, Data] = {}
             for wire in kind.arm.patchable:
                 pointer.put(patch, wire, pointer.get(body, wire))
@@ -161,13 +162,6 @@ class ResourceWriter:
             and field.mutability is not Mutability.READ_ONLY
             and codec.differ(desired.get(field.at), previous.get(field.at), field, self._scope)
         }
-
-
-def _is_patch(kind: Kind, changed: Collection[pointer.Pointer]) -> bool:
-    """Whether there is a change, and a PATCH can make all of it."""
-    return bool(changed) and all(
-        any(wire[: len(at)] == at for at in kind.arm.patchable) for wire in changed
-    )
 
 
 class DeleteOperation:

@@ -36,8 +36,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
     from mlctl.backends.local.leases import LocalJournals
-    from mlctl.backends.ports.health import HealthCheck
-    from mlctl.backends.ports.monitor import Series
+    from mlctl.backends.ports.monitor import HealthCheck, Series
 
 
 class LocalOperation:
@@ -230,6 +229,7 @@ class LocalBackend(
 
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
         from mlctl.simulator.control_plane import local_paths
+        from mlctl.simulator.control_plane.jobs import artifacts
 
         store = self.handle.store
         workspace = registries.kept(store, registry) if registry else self.handle
@@ -237,7 +237,11 @@ class LocalBackend(
         if stored is None:
             raise missing(model)
         uri = str(stored.body["properties"]["modelUri"])
-        local_paths.copy(store, uri, folder / model.name, str(model))
+        simulated = artifacts.files_at(self.handle, uri) if not local_paths.find(store, uri) else ()
+        if simulated:
+            local_paths.write(simulated, uri, folder / model.name)
+        else:
+            local_paths.copy(store, uri, folder / model.name, str(model))
 
     def registries(self) -> builtins.list[dict[str, Data]]:
         from mlctl.simulator.control_plane import own_registries
@@ -345,12 +349,18 @@ class LocalBackend(
                 return body
         raise workspaces.missing(replace(self.scope, workspace=name))
 
-    def workspaces(self) -> builtins.list[dict[str, Data]]:
+    def workspaces(self, group: str | None = None) -> builtins.list[dict[str, Data]]:
         with self.handle.store.read() as db:
             places = {scope: place for scope, place, _ in rows.workspaces(db)}
-        mine = self.scope.subscription.casefold()
-        every = {self.scope: self.location, **places}.items()
-        return [self._workspace(*row) for row in every if row[0].subscription.casefold() == mine]
+        if group is None:
+            places = {self.scope: self.location, **places}
+        above = replace(self.scope, resource_group=group or "")
+        return [
+            self._workspace(scope, place)
+            for scope, place in places.items()
+            if scope.subscription.casefold() == above.subscription.casefold()
+            and above.resource_group.casefold() in ("", scope.resource_group.casefold())
+        ]
 
     def _workspace(self, scope: Scope, location: str) -> dict[str, Data]:
         from mlctl.simulator.control_plane import workspaces
@@ -384,12 +394,10 @@ class LocalBackend(
 
     def delete_group(self, name: str) -> None:
         """Delete the workspaces of a resource group, if any."""
-        above = f"/resourcegroups/{name}/providers/".casefold()
         group = self.within(replace(self.scope, resource_group=name))
-        for body in self.workspaces():
-            if above in str(body["id"]).casefold():
-                with suppress(NotFound):
-                    group.delete_workspace(str(body["name"]))
+        for body in self.workspaces(name):
+            with suppress(NotFound):
+                group.delete_workspace(str(body["name"]))
 
     def provision_network(self, name: str) -> dict[str, Data]:
         from mlctl.simulator.control_plane import workspaces
@@ -398,10 +406,8 @@ class LocalBackend(
         return workspaces.provision_network(self.handle.store, scope)
 
     def power(self, instance: Address, action: str) -> LocalOperation:
-        from mlctl.simulator.control_plane import power
-
-        state = power.STOPPED if action == "stop" else power.RUNNING
-        return LocalOperation(self.handle, power.switch(self.handle, instance, state))
+        number = control.switch_power(self.handle, instance, on=action != "stop")
+        return LocalOperation(self.handle, number)
 
     def set_quota(
         self,

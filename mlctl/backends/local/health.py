@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.backends.ports.monitor import HealthCheck, HealthStatus
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.control import CloudStatus
 

@@ -6,15 +6,8 @@ import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from mlctl.backends.ports import jobs
 from mlctl.backends.ports.backend import ComputeNode
-from mlctl.backends.ports.jobs import (
-    Job,
-    JobEvent,
-    JobListView,
-    JobProgress,
-    Jobs,
-    MetricPoint,
-)
 from mlctl.backends.ports.monitor import MetricInterval, Series
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address
@@ -26,8 +19,6 @@ from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine.event_log import LoggedEvent
-from mlctl.simulator.engine.metrics import Bucket
 from mlctl.workload import Workload
 
 
@@ -49,23 +40,20 @@ def metrics(
     """Return metrics of a cluster; a ServiceError if cluster (404) or metric do not exist."""
     series_list = measured.aggregate(place, cluster, names, interval=interval, span=span)
     return [
-        Series(series.name, series.interval, tuple(_interval(bucket) for bucket in series.buckets))
+        Series(
+            series.name,
+            series.interval,
+            tuple(
+                MetricInterval(measured.interval_start(b), b.average, b.minimum, b.maximum, b.total)
+                for b in series.buckets
+            ),
+        )
         for series in series_list
     ]
 
 
-def _interval(bucket: Bucket) -> MetricInterval:
-    return MetricInterval(
-        measured.interval_start(bucket),
-        bucket.average,
-        bucket.minimum,
-        bucket.maximum,
-        bucket.total,
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class LocalJobs(Jobs):
+class LocalJobs(jobs.Jobs):
     """The jobs of a simulated workspace; each method does what its port says.
 
     Following a job advances the clock, which stops when no event is to come.
@@ -84,7 +72,7 @@ class LocalJobs(Jobs):
         body: Mapping[str, Data],
         workload: Workload,
         workload_name: str,
-    ) -> Job:
+    ) -> jobs.Job:
         return self._job(
             creation.invoke(
                 self.handle, Invocation(endpoint, deployment, body, workload, workload_name)
@@ -93,11 +81,11 @@ class LocalJobs(Jobs):
 
     def create(
         self, name: str | None, body: Mapping[str, Data], workload: Workload, workload_name: str
-    ) -> Job:
+    ) -> jobs.Job:
         request = JobRequest(name, body["properties"], workload, workload_name)
         return self._job(creation.create(self.handle, request))
 
-    def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
+    def submit(self, pool: str | None, seconds: float, name: str | None) -> jobs.Job:
         """Submit a classic job to a Batch Pool, or to the shared queue if none is named.
 
         Raises:
@@ -106,43 +94,43 @@ class LocalJobs(Jobs):
         """
         return self._job(creation.submit_pool_job(self.handle, pool, seconds, name))
 
-    def show(self, name: str) -> Job:
+    def show(self, name: str) -> jobs.Job:
         return self._job(records.get_job(self.handle, name))
 
-    def unfinished(self) -> builtins.list[Job]:
-        return [job for job in self.list(view=JobListView.ALL) if not job.ended]
+    def unfinished(self) -> builtins.list[jobs.Job]:
+        return [job for job in self.list(view=jobs.JobListView.ALL) if not job.ended]
 
-    def children(self, name: str) -> builtins.list[Job]:
+    def children(self, name: str) -> builtins.list[jobs.Job]:
         return [self._job(record) for record in records.children(self.handle, name)]
 
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        records.set_archived(self.handle, name, archived=archived)
+    def change(self, name: str, changes: Mapping[str, Data]) -> jobs.Job:
+        return self._job(records.change(self.handle, name, changes))
 
     def list(
         self,
         endpoint: str | None = None,
         deployment: str | None = None,
         *,
-        view: JobListView = JobListView.ACTIVE,
+        view: jobs.JobListView = jobs.JobListView.ACTIVE,
         limit: int | None = None,
-    ) -> builtins.list[Job]:
-        archived = None if view is JobListView.ALL else view is JobListView.ARCHIVED
+    ) -> builtins.list[jobs.Job]:
+        archived = None if view is jobs.JobListView.ALL else view is jobs.JobListView.ARCHIVED
         job_records = records.list_jobs(
             self.handle, endpoint, deployment, archived=archived, limit=limit
         )
         return [self._job(record) for record in job_records]
 
-    def cancel(self, name: str) -> Job:
+    def cancel(self, name: str) -> jobs.Job:
         return self._job(records.cancel(self.handle, name))
 
-    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[jobs.JobProgress]:
         for event in job_events.follow(self.handle, name, seconds, detail=detail):
-            events = tuple(map(_happening, event.events))
+            events = (jobs.JobEvent(entry.at, entry.event, entry.facts) for entry in event.events)
             counts = cluster_nodes.node_state_counts(event.nodes) if event.nodes else {}
-            yield JobProgress(event.now, self._job(event.record), counts, events)
+            yield jobs.JobProgress(event.now, self._job(event.record), counts, tuple(events))
 
-    def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        return [MetricPoint(*point) for point in job_events.metrics(self.handle, name)]
+    def metrics(self, name: str) -> builtins.list[jobs.MetricPoint]:
+        return [jobs.MetricPoint(*point) for point in job_events.metrics(self.handle, name)]
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
         yield from artifacts.files_of(records.get_job(self.handle, name))
@@ -150,9 +138,5 @@ class LocalJobs(Jobs):
     def event_log(self, name: str) -> Iterator[str]:
         yield from job_events.event_lines(self.handle, name)
 
-    def _job(self, record: JobRecord) -> Job:
-        return Job(record.row.name, record.body(self.handle.scope))
-
-
-def _happening(event: LoggedEvent) -> JobEvent:
-    return JobEvent(event.at, event.event, event.facts)
+    def _job(self, record: JobRecord) -> jobs.Job:
+        return jobs.Job(record.row.name, record.body(self.handle.scope))

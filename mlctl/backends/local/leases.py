@@ -20,7 +20,7 @@ from mlctl.backends.ports.lease import (
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane import journals, leases
+from mlctl.simulator.control_plane import leases
 from mlctl.simulator.control_plane.leases import LeaseRow
 from mlctl.simulator.control_plane.state.workspace import Fence, WorkspaceHandle
 
@@ -82,10 +82,10 @@ class LocalJournals(Journals):
 
     def append(self, name: str, record: Mapping[str, Data]) -> None:
         with lost_leases_reported():
-            journals.append(self.handle, name, json.dumps(record))
+            leases.append_record(self.handle, name, json.dumps(record))
 
     def read(self, name: str) -> list[Mapping[str, Data]]:
-        return [json.loads(record) for record in journals.read(self.handle, name)]
+        return [json.loads(record) for record in leases.read_records(self.handle, name)]
 
     def names(self) -> list[str]:
-        return journals.names(self.handle)
+        return leases.journal_names(self.handle)

@@ -242,8 +242,8 @@ class SupportsWorkspaces(Protocol):
             NotFound: it does not exist.
         """
 
-    def workspaces(self) -> Iterable[Mapping[str, Data]]:
-        """Return the ARM bodies of the workspaces that the caller may see."""
+    def workspaces(self, group: str | None = None) -> Iterable[Mapping[str, Data]]:
+        """Return the ARM bodies of the workspaces that the caller may see, or of a group's."""
 
 
 @runtime_checkable

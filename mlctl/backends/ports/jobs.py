@@ -1,4 +1,4 @@
-"""The protocols of backends that run jobs, and their values."""
+"""The protocols of backends that run jobs or store files for them, and their values."""
 
 from __future__ import annotations
 
@@ -162,12 +162,12 @@ class Jobs(Protocol):
             NotFound: the job does not exist.
         """
 
-    def set_archived(self, name: str, *, archived: bool) -> None:
-        """Archive a job, or restore it.
+    def change(self, name: str, changes: Mapping[str, Data]) -> Job:
+        """Change a job's `displayName`, `description`, `tags` or `isArchived`, in ARM's names.
 
         Raises:
             NotFound: it does not exist.
-            ServiceError: it is a step or a trial, or the service refuses.
+            ServiceError: it is archived and a step or a trial, or the service refuses.
         """
 
     def cancel(self, name: str) -> Job:
@@ -253,3 +253,37 @@ class SupportsDownloads(Protocol):
             NotFound: the job or output does not exist.
             ServiceError: the job has not ended, or the service refuses.
         """
+
+
+class Folders(Protocol):
+    """Folders that jobs can name as inputs; all may raise the storage's ServiceErrors."""
+
+    def locate(self, text: str) -> str:
+        """Return the URI of an input's folder: a data asset's, or the text itself.
+
+        Raises:
+            NotFound: the asset does not exist.
+        """
+
+    def files(self, uri: str) -> Mapping[str, int]:
+        """Return the paths of the files beneath a folder, sorted, with their sizes in bytes.
+
+        Raises:
+            NotFound: the datastore does not exist.
+            Permanent: it is not in any of the workspace's blob datastores.
+        """
+
+    def write(self, folder: str, files: Mapping[str, Path]) -> None:
+        """Write local files into a folder under these paths, overwriting."""
+
+    def remove(self, folder: str) -> None:
+        """Remove a folder with everything in it, if it exists."""
+
+
+@runtime_checkable
+class SupportsFolders(Protocol):
+    """Stores files for jobs."""
+
+    @property
+    def folders(self) -> Folders:
+        """The folders of the workspace."""

@@ -43,55 +43,22 @@ _MOST_CONFIGURATIONS = 2000
 class SearchArgs(BeginArgs):
     """What is tried, and in what weather."""
 
-    weather: str = flag(
-        "The preemption pattern: stress, band:5-10, or a FILE with weather or a trace.",
-        default=WEATHER,
-        metavar="NAME",
-    )
-    vary: list[str] | None = flag(
-        "What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
-        " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
-        metavar="FIELD=VALUES",
-    )
-    regions: str | None = flag(
-        "Regions to try: eastus,westus3, or all-known for all in the price list.", metavar="NAMES"
-    )
-    sizes: str | None = flag(
-        "VM sizes to try: names, or alike for sizes with the same cores and memory.",
-        metavar="NAMES",
-    )
-    runs: int = flag(
-        "Number of simulated runs of the best configurations.",
-        default=1000,
-        min=10,
-        max=100_000,
-        metavar="N",
-    )
-    seed: int = flag("The random seed.", default=0, metavar="N")
+    weather: str = flag(default=WEATHER, metavar="NAME")
+    vary: list[str] | None = flag(metavar="FIELD=VALUES")
+    regions: str | None = flag(metavar="NAMES")
+    sizes: str | None = flag(metavar="NAMES")
+    runs: int = flag(default=1000, min=10, max=100_000, metavar="N")
+    seed: int = flag(default=0, metavar="N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WishArgs:
     """What a recommended configuration must satisfy."""
 
-    deadline: str | None = flag(
-        "The deadline; at most 1 run in 20 may miss it.", metavar="DURATION"
-    )
-    max_cost: float | None = flag(
-        "The most that the job may cost until it is done.", min=0, metavar="USD"
-    )
-    max_cancel: float | None = flag(
-        "The highest accepted probability that the first run is cancelled.",
-        min=0,
-        max=1,
-        metavar="P",
-    )
-    jobs_per_month: float = flag(
-        "How often the job runs; min_instances nodes are also paid for between runs.",
-        default=30,
-        min=0.01,
-        metavar="N",
-    )
+    deadline: str | None = flag(metavar="DURATION")
+    max_cost: float | None = flag(min=0, metavar="USD")
+    max_cancel: float | None = flag(min=0, max=1, metavar="P")
+    jobs_per_month: float = flag(default=30, min=0.01, metavar="N")
 
 
 def advise(
@@ -105,18 +72,11 @@ def advise(
     workers: WorkerArgs,
     search: SearchArgs,
     wishes: WishArgs,
-    patch: bool = flag(
-        "Write the recommended values to the files, and show the plan.", default=False
-    ),
+    patch: bool = flag(default=False),
     ignore: Ignore = None,
-    output: Output = ForecastFormat.HUMAN,
+    output: Output = "human",
 ) -> Exit:
-    """Find the cheapest settings for a batch job, and show what to change.
-
-    Ranks configurations by the cost until the job is done, including the runs that follow a
-    cancelled one. All configurations are simulated with the same random events, so differences
-    between them are more precise than the numbers themselves.
-    """
+    """Find the cheapest settings for a batch job, and show what to change."""
     from mlctl.render.forecast import advice as render
 
     if patch and subject.override:
@@ -233,7 +193,7 @@ def write_settings(
 ) -> None:
     """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
-    from mlctl.forecast.advice.patch import patched
+    from mlctl.forecast.advice.advice import patched
 
     changed, unwritten = patched(subject, settings)
     places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
@@ -262,7 +222,7 @@ def _show_plan(session: Session, paths: Sequence[str], output: ForecastFormat) -
         return
     if planned is None:
         return
-    if output is ForecastFormat.HUMAN:
+    if output == "human":
         session.out("")
         show_plan(session, planned)
     else:

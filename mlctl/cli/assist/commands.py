@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from mlctl.cli.shell import Exit, Session
+from mlctl.cli.shell import Session
 from mlctl.service_errors import Permanent
 
 
-def lsp(session: Session) -> Exit:
-    """Run a language server for editors: diagnostics, completion, hover help and fixes.
-
-    It speaks the Language Server Protocol on standard input and output; the editor starts it.
-    """
+def lsp(session: Session) -> None:
+    """Run a language server for editors: diagnostics, completion, hover help and fixes."""
     try:
         from mlctl.cli.assist.server import server
     except ImportError:
@@ -22,22 +19,16 @@ def lsp(session: Session) -> Exit:
     # It closes its output, but the command's own standard output must stay open.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         server().start_io(stdout=answers)
-    return Exit.OK
 
 
-def mcp(session: Session) -> Exit:
-    """Run an MCP server for agents: validate, plan, explain, simulate and drift, read-only.
-
-    It speaks the Model Context Protocol on standard input and output; the agent's program starts
-    it.
-    """
+def mcp(session: Session) -> None:
+    """Run an MCP server for agents: validate, plan, explain, simulate and drift, read-only."""
     try:
         from mlctl.cli.assist.tools import server
     except ImportError:
         raise _missing_extra("mcp") from None
     _note(session, "an agent's program")
     server().run("stdio")
-    return Exit.OK
 
 
 def _note(session: Session, whose: str) -> None:

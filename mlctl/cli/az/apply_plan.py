@@ -20,9 +20,8 @@ from mlctl.pointer import dotted
 from mlctl.render.apply import outcome
 from mlctl.render.cloud import resources
 from mlctl.workflow.applying import Execution
-from mlctl.workflow.model import Planned
+from mlctl.workflow.model import Planned, refresh_settled
 from mlctl.workflow.planning import plan_loaded
-from mlctl.workflow.settling import refresh_settled
 
 
 def plan_and_apply(

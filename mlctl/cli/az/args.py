@@ -1,17 +1,20 @@
-"""The values of the flags of a kind's commands.
+"""The flags of a kind's commands, and their values.
 
 A command has only some of them, depending on its kind; the others keep their defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from mlctl.cli.shell import TypedFlag
+from mlctl.cli.shell import TypedFlag, flag
+from mlctl.cli.shell.command import option, parameters, switch
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.dataclasses import dataclass, field
+from mlctl.kinds import ALL, Kind
 
 FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 """What a flag says of a field: text, the occurrences of a flag of several values, or nothing."""
@@ -104,3 +107,132 @@ class WriteArgs(EditArgs):
     no_wait: bool = False
     dry_run: bool = False
     yes: bool = False
+
+
+_INSTANCE = "ComputeInstance Arguments"
+_POLICY = "Global Policy Arguments"
+_UPDATE = "Generic Update Arguments"
+
+
+# What every az-style command accepts, or every one that writes, or every one that updates.
+OUTPUT = tuple(parameters(OutputArgs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyArgs:
+    """Flags of az that are accepted and ignored."""
+
+    acquire_policy_token: bool = flag(default=False, panel=_POLICY)
+    change_reference: str | None = flag(panel=_POLICY)
+
+
+POLICY = tuple(parameters(PolicyArgs))
+NO_WAIT = switch("no_wait")
+DRY_RUN = switch("dry_run")
+REPLACE = switch("replace")
+IF_NOT_EXISTS = switch("if_not_exists")
+YES = switch("yes", "-y")
+
+
+_SET_METAVAR = "KEY=VALUE ..."
+SetFlag = Annotated[list[TypedFlag] | None, flag("--set", metavar=_SET_METAVAR)]
+SET = option("set_", "--set", metavar=_SET_METAVAR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenericArgs:
+    """The generic update arguments of az."""
+
+    set_: list[TypedFlag] | None = flag("--set", metavar=_SET_METAVAR, panel=_UPDATE)
+    add: list[TypedFlag] | None = flag(metavar="LIST VALUE|KEY=VALUE ...", panel=_UPDATE)
+    remove: list[TypedFlag] | None = flag(metavar="PATH [INDEX] ...", panel=_UPDATE)
+    force_string: bool = flag(default=False, panel=_UPDATE)
+
+
+GENERIC = tuple(parameters(GenericArgs))
+INSTANCE_ONLY = tuple(
+    option(name, panel=_INSTANCE) for name in ("user_object_id", "user_tenant_id")
+)
+
+
+def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
+    """Return the flags that name an existing resource."""
+    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
+    if kind.parent:
+        text = f"Name of the {ALL[kind.parent].title}."
+        yield option("endpoint_name", "-e", help=text, default=...)
+    if kind.versioned:
+        yield option("version", "-v")
+    if kind.versioned and label:
+        yield option("label", "-l")
+
+
+def registry(kind: Kind) -> Iterator[inspect.Parameter]:
+    """Return the flag that names a registry instead of the workspace."""
+    if kind.versioned:
+        yield option("registry_name", metavar="NAME")
+
+
+def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
+    """Return the flags of `share`."""
+    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
+    yield option("version", "-v", default=...)
+    yield option("registry_name", metavar="NAME", default=...)
+    yield option("share_with_name")
+    yield option("share_with_version")
+    yield from POLICY
+
+
+def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
+    """Return the flags of `download`."""
+    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
+    yield option("version", "-v", default=...)
+    yield option("download_path", "-p", metavar="FOLDER", default=Path(), type_=Path)
+    yield from registry(kind)
+    yield from POLICY
+
+
+def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
+    """The flags that name a resource where a file may do so."""
+    yield option("name", "-n", help=f"Name of the {kind.title}; overrides the file.")
+    if kind.parent:
+        text = f"Name of the {ALL[kind.parent].title}; overrides the file."
+        yield option("endpoint_name", "-e", help=text)
+    if kind.versioned:
+        yield option("version", "-v")
+
+
+def listing(kind: Kind) -> Iterator[inspect.Parameter]:
+    """Return the flags that filter a list."""
+    if kind.parent:
+        text = f"Name of the {ALL[kind.parent].title}."
+        yield option("endpoint_name", "-e", help=text, default=...)
+    if kind.versioned:
+        text = f"Name of the {kind.title}: list its versions, newest first."
+        yield option("name", "-n", help=text)
+        yield switch("archived_only")
+        yield switch("include_archived")
+    if kind.content.job:
+        yield switch("disabled_only")
+        yield switch("include_disabled")
+    for narrowing in kind.az.list_flags:
+        yield option(narrowing.parameter, *narrowing.names, help=narrowing.help)
+    if kind.az.limits_lists:
+        yield option("max_results", "-r", type_=int | None, metavar="N")
+
+
+def file(*, required: bool) -> inspect.Parameter:
+    """Return the flag that names the file."""
+    return option("file", "-f", metavar="FILE", default=... if required else None)
+
+
+def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
+    """Return the flags of `create` for resources that run code under a parent."""
+    if kind.az.route_flag is not None:
+        yield switch("set_default", *kind.az.route_flag.names, help=kind.az.route_flag.help)
+        yield switch("skip_script_validation")
+
+
+def writing() -> Iterator[inspect.Parameter]:
+    """Return the flags of every command that writes."""
+    yield from (REPLACE, NO_WAIT, DRY_RUN, *POLICY)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
-from mlctl.cli.az import common_flags as flags
-from mlctl.cli.az import field_flags, read, registries, wait
+from mlctl.cli.az import args as flags
+from mlctl.cli.az import field_values, read
 from mlctl.cli.az.args import (
     DownloadArgs,
     ListArgs,
@@ -28,6 +29,16 @@ from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.facts import Flag
 from mlctl.schema.text import with_article
 
+# The modules whose COMMANDS have those of a kind beyond the ones that all kinds have.
+MORE = {
+    "compute": "mlctl.cli.az.compute",
+    "batch-endpoint": "mlctl.cli.az.invoke",
+    "batch-deployment": "mlctl.cli.az.invoke",
+    "batch-pool": "mlctl.cli.az.submit",
+    "schedule": "mlctl.cli.az.submit",
+    "online-endpoint": "mlctl.cli.az.scoring",
+    "online-deployment": "mlctl.cli.az.scoring",
+}
 _SHARED = ("model", "environment", "data")  # kinds that az copies to a registry
 _DOWNLOADED = ("model",)  # ... and whose files it downloads to a folder
 _Args = TypeVar("_Args", bound=OutputArgs)
@@ -41,7 +52,7 @@ class KindCommand(Generic[_Args]):
     """
 
     name: str
-    body: Callable[[Session, Kind, _Args], Exit]
+    body: Callable[[Session, Kind, _Args], Exit | None]
     args: type[_Args]
     own: tuple[inspect.Parameter, ...]
     text: str
@@ -54,18 +65,15 @@ def register(app: CommandGroup, kind_name: str) -> None:
     group = CommandGroup(help=f"Manage {_plural(kind)}.")
     for command in _commands(kind):
         add(group, command.name, _body(command, kind), (*command.own, *flags.OUTPUT), command.text)
-    if not kind.versioned:  # nothing runs on an asset
-        from mlctl.cli.az.invoke import MORE
-
-        if kind.name in MORE:
-            register_commands(group, MORE[kind.name]())
+    if kind.name in MORE:
+        register_commands(group, import_module(MORE[kind.name]).COMMANDS[kind.name])
     app.groups[kind_name] = group
 
 
-def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
+def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit | None]:
     """Return the command as a function of the values of its flags."""
 
-    def body(session: Session, **values: Any) -> Exit:
+    def body(session: Session, **values: Any) -> Exit | None:
         if command.fields:
             values["fields"] = {flag.parameter: values[flag.parameter] for flag in command.fields}
         args = fill(command.args, values)
@@ -119,11 +127,11 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         yield KindCommand("disable", _write("disable"), WriteArgs, parameters, text)
     if kind.name in _SHARED:
         text = f"Copy a version of {_a(kind)} from the workspace to a registry."
-        share = registries.share
+        share = read.share
         yield KindCommand("share", share, ShareArgs, tuple(flags.sharing(kind)), text)
     if kind.name in _DOWNLOADED:
         text = "Download the files of a model version.\n\nThey are written to `NAME` in the folder."
-        download = registries.download
+        download = read.download
         yield KindCommand("download", download, DownloadArgs, tuple(flags.downloading(kind)), text)
     if kind.quota.has_nodes:
         yield from _of_clusters(kind)
@@ -134,7 +142,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         flags.file(required=kind.az.needs_file),
         *flags.new_identity(kind),
         *flags.registry(kind),
-        *field_flags.parameters(kind.az.create_flags, kind, defaults=True),
+        *field_values.parameters(kind.az.create_flags, kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.arm.shared_with else ()),
         flags.SET,
         *flags.deploying(kind),
@@ -160,7 +168,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
         *([flags.file(required=False)] if by_file else ()),
         *(flags.new_identity(kind) if by_file else flags.identity(kind)),
         *flags.registry(kind),
-        *field_flags.parameters(kind.az.update_flags, kind, defaults=False),
+        *field_values.parameters(kind.az.update_flags, kind, defaults=False),
         *flags.GENERIC,
         IGNORE,
         *flags.writing(),
@@ -177,7 +185,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
 
 
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
-    count = option(size.parameter, size.help, *size.names, metavar="N", default=...)
+    count = option(size.parameter, *size.names, help=size.help, metavar="N", default=...)
     parameters = (
         *flags.identity(kind),
         count,
@@ -209,7 +217,7 @@ def _delete(kind: Kind) -> KindCommand[Any]:
 
 def _wait(kind: Kind) -> KindCommand[Any]:
     text = f"Wait until {_a(kind)} is created, updated or deleted, for example after --no-wait."
-    return KindCommand("wait", wait.wait, WaitArgs, (*flags.identity(kind), *wait.FLAGS), text)
+    return KindCommand("wait", read.wait, WaitArgs, (*flags.identity(kind), *read.FLAGS), text)
 
 
 def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
@@ -219,8 +227,8 @@ def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
 
 
 def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
-    place = option("location", "The region; by default the workspace's.", "-l", metavar="REGION")
-    types = option("type_", "Type of compute: AmlCompute or ComputeInstance.", "--type", "-t")
+    place = option("location", "-l", metavar="REGION")
+    types = option("type_", "--type", "-t")
     yield KindCommand(
         "list-sizes",
         read.list_sizes,

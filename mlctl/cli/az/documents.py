@@ -9,9 +9,8 @@ from pathlib import Path
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.args import EditArgs
-from mlctl.cli.az.field_flags import field_of, values
-from mlctl.cli.az.field_values import read_only
+from mlctl.cli.az.args import EditArgs, GenericArgs
+from mlctl.cli.az.field_values import field_of, read_only, values
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
@@ -162,7 +161,7 @@ def _apply_edits(
     """Overlay the documents `below` with the flag values, then apply the generic updates."""
     based = _rebase_paths(typed_values, document, typed.kind)
     laid = overlay(based, *below)
-    updates = _updates(typed.args)
+    updates = generic_updates(typed.args)
     if not updates:
         return laid
     data = copy.deepcopy(laid.data)
@@ -173,7 +172,7 @@ def _apply_edits(
     )
 
 
-def _updates(args: EditArgs) -> list[GenericUpdate]:
+def generic_updates(args: EditArgs | GenericArgs) -> list[GenericUpdate]:
     """Return the generic update arguments in the order in which they were typed."""
     updates = [
         (typed_flag.position, GenericUpdate(verb, typed_flag.values))

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from mlctl import pointer, source
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import jobs
-from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
+from mlctl.cli.az.args import PolicyArgs, SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import BatchFlags, WorkloadName
-from mlctl.cli.shell import Exit, Session, TypedFlag, UsageError, flag
+from mlctl.cli.shell import Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values
 from mlctl.cli.shell.output import OutputArgs
@@ -35,31 +34,22 @@ from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME
 
-EndpointName = Annotated[str, flag("Name of the batch endpoint.", "--name", "-n", metavar="NAME")]
+EndpointName = Annotated[str, flag("--name", "-n", metavar="NAME")]
 
 
 def invoke(
     session: Session,
     name: EndpointName,
     *,
-    deployment_name: str | None = flag(
-        "Name of the deployment; the endpoint's default deployment if omitted.",
-        "-d",
-        metavar="NAME",
-    ),
+    deployment_name: str | None = flag("-d", metavar="NAME"),
     job: BatchJobArgs,
     _policy: PolicyArgs,
     workload: WorkloadName = DEFAULT_NAME,
     work: BatchFlags,
     running: CodeArgs,
     printing: OutputArgs,
-) -> Exit:
-    """Invoke a batch endpoint: submit a job that scores the input files.
-
-    Prints the job; follow it with `mlctl job stream`. The simulated cloud counts the files of a
-    local folder and takes their duration from flags or a workload. With --run-code, the
-    deployment's own code scores them, and the job takes as long as that.
-    """
+) -> None:
+    """Invoke a batch endpoint: submit a job that scores the input files."""
     workload_ = workload_flags.workload_of(work)
     data = document(job, session.loader(Report()).variables)
     counted = count_files(data)
@@ -78,8 +68,7 @@ def invoke(
         notice = job_.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)
-        jobs.print_job(session, job_, printing.output, printing.query)
-    return Exit.OK
+        jobs.print_job(session, job_, printing)
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
@@ -101,105 +90,52 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) ->
 
 def of_endpoint(
     session: Session, name: EndpointName, _policy: PolicyArgs, printing: OutputArgs
-) -> Exit:
+) -> None:
     """List the jobs of a batch endpoint."""
-    return _list(session, name, None, printing)
+    _list(session, name, None, printing)
 
 
 def of_deployment(
     session: Session,
-    endpoint_name: Annotated[
-        str,
-        flag("Name of the batch endpoint.", "--endpoint-name", "-e", metavar="NAME"),
-    ],
-    name: Annotated[str, flag("Name of the batch deployment.", "--name", "-n", metavar="NAME")],
+    endpoint_name: Annotated[str, flag("--endpoint-name", "-e", metavar="NAME")],
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """List the jobs of a batch deployment."""
-    return _list(session, endpoint_name, name, printing)
+    _list(session, endpoint_name, name, printing)
 
 
-def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> Exit:
+def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
         listed = runs.list(endpoint, deployment)
-        jobs.print_jobs(session, listed, printing.output, printing.query)
-    return Exit.OK
+        jobs.print_job(session, listed, printing)
 
 
-def _of_computes() -> Commands:
-    from mlctl.cli.az import metrics, power
-
-    return {"metrics": metrics.metrics, **power.COMMANDS}
-
-
-def _of_pools() -> Commands:
-    from mlctl.cli.az import submit
-
-    return {"submit": submit.submit}
-
-
-def _of_schedules() -> Commands:
-    from mlctl.cli.az import schedules
-
-    return schedules.COMMANDS
-
-
-def _of_online(group: str) -> Callable[[], Commands]:
-    def commands() -> Commands:
-        from mlctl.cli.az import scoring
-
-        return scoring.COMMANDS[group]
-
-    return commands
-
-
-# Commands of a kind beyond those that all kinds have.
-MORE: Mapping[str, Callable[[], Commands]] = {
-    "compute": _of_computes,
-    "batch-endpoint": lambda: {"invoke": invoke, "list-jobs": of_endpoint},
-    "batch-deployment": lambda: {"list-jobs": of_deployment},
-    "batch-pool": _of_pools,
-    "schedule": _of_schedules,
-    "online-endpoint": _of_online("online-endpoint"),
-    "online-deployment": _of_online("online-deployment"),
+# Beyond the commands that all kinds have, by kind.
+COMMANDS: Mapping[str, Commands] = {
+    "batch-endpoint": {"invoke": invoke, "list-jobs": of_endpoint},
+    "batch-deployment": {"list-jobs": of_deployment},
 }
 
-
-class InputType(StrEnum):
-    """The types of `--input`."""
-
-    FOLDER = "uri_folder"
-    FILE = "uri_file"
+InputType: TypeAlias = Literal["uri_folder", "uri_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchJobArgs:
     """What the flags of `invoke` say of the batch job."""
 
-    input: str | None = flag("What to score: a local folder or file, or a URI.", metavar="URI")
-    input_type: InputType | None = flag(
-        "The type of --input; a folder by default, or a file if it is a local file."
-    )
-    inputs: list[TypedFlag] | None = flag(
-        "Named inputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
-    )
-    outputs: list[TypedFlag] | None = flag(
-        "Named outputs: NAME=URI, or an object in JSON.", metavar="NAME=URI ..."
-    )
-    output_path: str | None = flag("Where to write the predictions.", metavar="URI")
-    mini_batch_size: int | None = flag(
-        "Files in a mini-batch; the deployment's value by default.", "-m", metavar="N"
-    )
-    instance_count: int | None = flag(
-        "Number of nodes; the deployment's value by default.", "-c", metavar="N"
-    )
-    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME")
-    experiment_name: str | None = flag("Experiment of the job.", metavar="NAME")
-    tags: list[TypedFlag] | None = flag("Tags of the job.", metavar="KEY=VALUE ...")
-    file: Path | None = flag(
-        "YAML file with the inputs, outputs and settings of the job.", "-f", metavar="FILE"
-    )
+    input: str | None = flag(metavar="URI")
+    input_type: InputType | None = flag()
+    inputs: list[TypedFlag] | None = flag(metavar="NAME=URI ...")
+    outputs: list[TypedFlag] | None = flag(metavar="NAME=URI ...")
+    output_path: str | None = flag(metavar="URI")
+    mini_batch_size: int | None = flag("-m", metavar="N")
+    instance_count: int | None = flag("-c", metavar="N")
+    job_name: str | None = flag(metavar="NAME")
+    experiment_name: str | None = flag(metavar="NAME")
+    tags: list[TypedFlag] | None = flag(metavar="KEY=VALUE ...")
+    file: Path | None = flag("-f", metavar="FILE")
     set_: SetFlag = None
 
 
@@ -360,7 +296,7 @@ def _parse_item(text: Data) -> dict[str, Data]:
 
 def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
     if of_type is not None:
-        return {"type": of_type.value, "path": path}
+        return {"type": of_type, "path": path}
     is_one = is_local(path) and is_file(expanded(local_path(path)))
     return {"type": "uri_file" if is_one else "uri_folder", "path": path}
 

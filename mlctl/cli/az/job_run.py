@@ -9,10 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from mlctl import files
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
@@ -24,73 +23,33 @@ if TYPE_CHECKING:
     from mlctl.running.executor import RunSettings
     from mlctl.running.model import JobPlan, NodeResult
 
-Files = Annotated[
-    list[str],
-    argument(
-        "The YAML of a command, pipeline or sweep job, or of a component; then the files or "
-        "folders of components, data and models that it refers to with `azureml:`.",
-        metavar="FILE...",
-    ),
-]
+Files = Annotated[list[str], argument(metavar="FILE...")]
 _FOLLOW_S = 0.2
 _TIMEOUT = 86_400.0  # seconds, unless --timeout is given
 
-
-class EnvironmentsBy(StrEnum):
-    """What runs the steps of a job."""
-
-    PYTHON = "python"
-    VENV = "venv"
-    DOCKER = "docker"
+EnvironmentsBy: TypeAlias = Literal["python", "venv", "docker"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRunArgs:
     """What is run, with which inputs, where."""
 
-    input: list[str] | None = flag(
-        "A value or path that overrides an input in the file; for a step: STEP.NAME=... "
-        "(repeatable).",
-        metavar="NAME=VALUE",
-    )
-    sample: int | None = flag(
-        "Use only this many files of each input folder, for a first try.", min=1
-    )
-    only: str | None = flag("Run only this step, on the outputs of earlier runs.", metavar="STEP")
-    kills: int | None = flag(
-        "Then rehearse a command job: kill its node this many times.", min=1, metavar="N"
-    )
-    python: str | None = flag(
-        "The Python to run it with; mlctl's own by default.", metavar="PROGRAM"
-    )
-    environments: EnvironmentsBy = flag(
-        "How to run a step: with that Python, in a virtual environment (kept) built from its "
-        "environment in the files, or in a container of its image.",
-        default=EnvironmentsBy.PYTHON,
-    )
-    parallelism: int | None = flag(
-        "Steps or trials to run in parallel; the number of cores by default.", min=1
-    )
-    keep: Path | None = flag(
-        "The working folder; .mlctl/runs/NAME by default. Existing results in it are reused.",
-        metavar="DIR",
-    )
-    fresh: bool = flag("Run every step, including those that completed before.", default=False)
-    max_output: int = flag(
-        "The most bytes that a step may write; 0 for no limit.", default=0, min=0
-    )
-    stream: bool = flag("Show the output of the steps as they run.", "-s", default=False)
-    json_: bool = flag("Write the result as JSON.", "--json", default=False)
+    input: list[str] | None = flag(metavar="NAME=VALUE")
+    sample: int | None = flag(min=1)
+    only: str | None = flag(metavar="STEP")
+    kills: int | None = flag(min=1, metavar="N")
+    python: str | None = flag(metavar="PROGRAM")
+    environments: EnvironmentsBy = flag(default="python")
+    parallelism: int | None = flag(min=1)
+    keep: Path | None = flag(metavar="DIR")
+    fresh: bool = flag(default=False)
+    max_output: int = flag(default=0, min=0)
+    stream: bool = flag("-s", default=False)
+    json_: bool = flag("--json", default=False)
 
 
 def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = None) -> Exit:
-    """Run the code of a job on this machine: commands, pipelines, sweeps, parallel steps.
-
-    Inputs are local files and outputs local folders; Azure is not used. One Python runs every step,
-    unless --environments builds each step's own. Pipeline steps whose command, code and inputs have
-    not changed are not run again. The code runs with your permissions, so run only code that you
-    trust. Exits with 1 if a step fails.
-    """
+    """Run the code of a job on this machine: commands, pipelines, sweeps, parallel steps."""
     from mlctl.running.executor import JobRun
     from mlctl.running.model import RunError
     from mlctl.service_errors import Permanent
@@ -100,13 +59,13 @@ def run(session: Session, paths: Files, *, args: JobRunArgs, ignore: Ignore = No
         if plan is None:
             return Exit.ERROR
         with _settings(session, plan, args) as settings:
-            if args.environments is EnvironmentsBy.VENV:
+            if args.environments == "venv":
                 from mlctl.running.environments import with_environments
 
                 cache = price_cache(session.environment).with_name("environments")
                 python = settings.interpreter.python
                 plan = with_environments(plan, cache, python, session.note)
-            elif args.environments is EnvironmentsBy.DOCKER:
+            elif args.environments == "docker":
                 from mlctl.running.images import with_images
 
                 plan = with_images(plan, session.note)
@@ -162,8 +121,7 @@ class _settings:  # noqa: N801 - a context manager
         import time
         import uuid
 
-        from mlctl.rehearsal.descendants import swept
-        from mlctl.rehearsal.process import Interpreter, find_python
+        from mlctl.rehearsal.process import Interpreter, find_python, swept
         from mlctl.running.executor import RunSettings
         from mlctl.running.place import locked
 
@@ -228,7 +186,7 @@ class _Progress:
         elif self.session.quiet or not self.session.color(sys.stderr):
             yield self._change
         else:
-            from mlctl.render.cloud.live_runs import viewing
+            from mlctl.render.cloud.local_runs import viewing
 
             with viewing(sys.stderr, self.plan, self.folder) as view:
                 yield view.change
@@ -302,8 +260,8 @@ def _repeated_flags(args: JobRunArgs) -> list[str]:
     """Return the flags for inputs and Python, which running a step again needs."""
     words = [word for text in args.input or () for word in ("--input", text)]
     words += ["--python", args.python] if args.python else []
-    if args.environments is not EnvironmentsBy.PYTHON:
-        words += ["--environments", args.environments.value]
+    if args.environments != "python":
+        words += ["--environments", args.environments]
     return words
 
 

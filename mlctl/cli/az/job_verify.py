@@ -14,22 +14,13 @@ from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
-Left = Annotated[
-    str,
-    argument("A job, or a folder with its downloaded outputs.", metavar="JOB|FOLDER"),
-]
-Input = Annotated[Path, flag("The inputs of the job.", "--input", metavar="DIR|FILE")]
-Key = Annotated[
-    int | None,
-    flag("The column that names the input, counted from 1.", "--key", metavar="N", min=1),
-]
+Left = Annotated[str, argument(metavar="JOB|FOLDER")]
+Input = Annotated[Path, flag("--input", metavar="DIR|FILE")]
+Key = Annotated[int | None, flag("--key", metavar="N", min=1)]
 
 
 def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:  # noqa: A002
-    """Check that a batch job scored each input exactly once.
-
-    Rows are matched to inputs by file name. Exits with 1 if an input has no row or several.
-    """
+    """Check that a batch job scored each input exactly once."""
     from mlctl.rehearsal.inputs import Inputs, RehearsalError
     from mlctl.rehearsal.scoring.verify import verify as check
     from mlctl.render.rehearsal import report as render

@@ -24,28 +24,14 @@ from mlctl.backends.ports.jobs import (
 )
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import ChartOutputFormat, OutputArgs, Query, print_data
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
 
-Name = Annotated[str, flag("Name of the job.", "--name", "-n", metavar="NAME")]
-Output = Annotated[
-    OutputFormat | None,
-    flag(
-        "Output format; json unless another is configured.",
-        "--output",
-        "-o",
-        panel="Global Arguments",
-    ),
-]
-Limit = Annotated[
-    str,
-    flag("The longest (virtual) time to wait: 90s, 15m, 6h, 30d.", "--limit", metavar="DURATION"),
-]
-Web = Annotated[
-    bool, flag("Print the address of the job's page and, in a terminal, open it.", "--web", "-e")
-]
+Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
+Limit = Annotated[str, flag("--limit", metavar="DURATION")]
+Web = Annotated[bool, flag("--web", "-e")]
 EVER = "365d"
 _MOST_DIGITS = 6  # of seconds
 POLLING = "MLCTL_LOCAL_POLLING"
@@ -66,37 +52,25 @@ def jobs_of(backend: Backend) -> Jobs:
     return backend.jobs
 
 
-def show(
-    session: Session, name: Name, web: Web = False, output: Output = None, query: Query = None
-) -> Exit:
-    """Show a job: its settings, status and resource usage.
-
-    Exits with 3 if it does not exist.
-    """
+def show(session: Session, printing: OutputArgs, name: Name, web: Web = False) -> None:
+    """Show a job: its settings, status and resource usage."""
     with opened(session) as jobs:
         let_time_pass(session, jobs, name)
         job = jobs.show(name)
-        print_job(session, job, output, query)
+        print_job(session, job, printing)
         if web:
             show_page(session, job)
-    return Exit.OK
 
 
 def list_(
     session: Session,
-    max_results: int = flag("List at most N jobs.", "-r", default=50, min=1, metavar="N"),
-    all_results: bool = flag("List all jobs.", default=False),
-    parent: str | None = flag(
-        "List the steps of a pipeline or the trials of a sweep.",
-        "--parent-job-name",
-        "-p",
-        metavar="NAME",
-    ),
-    archived_only: bool = flag("List archived jobs only.", default=False),
-    include_archived: bool = flag("Also list archived jobs.", default=False),
-    output: Output = None,
-    query: Query = None,
-) -> Exit:
+    printing: OutputArgs,
+    max_results: int = flag("-r", default=50, min=1, metavar="N"),
+    all_results: bool = flag(default=False),
+    parent: str | None = flag("--parent-job-name", "-p", metavar="NAME"),
+    archived_only: bool = flag(default=False),
+    include_archived: bool = flag(default=False),
+) -> None:
     """List the jobs of the workspace, newest first, or the child jobs of a job."""
     view = JobListView.ALL if include_archived else JobListView.ACTIVE
     if archived_only:
@@ -106,75 +80,61 @@ def list_(
         listed = (
             jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
         )
-        print_jobs(session, listed, output, query)
-    return Exit.OK
+        print_job(session, listed, printing)
 
 
 def wait(
     session: Session,
+    printing: OutputArgs,
     name: Name,
     limit: Limit = EVER,
-    output: Output = None,
-    query: Query = None,
 ) -> Exit:
-    """Wait until a job has ended, and show it. Exits with 1 unless it completed.
-
-    On the simulated cloud this advances the clock without waiting.
-    """
+    """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
         job = _last(jobs.follow(name, length, detail=False)).job
-        print_job(session, job, output, query)
+        print_job(session, job, printing)
     return ended(session, job)
 
 
 def download(
     session: Session,
     name: Name,
-    every: bool = flag(
-        "Download everything: named outputs, files and logs.", "--all", default=False
-    ),
-    output_name: str | None = flag("The output to download, such as score.", metavar="NAME"),
-    download_path: Path = flag(
-        "The folder to download to.", "-p", default=Path(), metavar="FOLDER"
-    ),
-) -> Exit:
-    """Download the outputs of a job: by default its files and logs.
-
-    They are written to `artifacts` and `named-outputs/NAME` in the folder.
-    """
+    every: bool = flag("--all", default=False),
+    output_name: str | None = flag(metavar="NAME"),
+    download_path: Path = flag("-p", default=Path(), metavar="FOLDER"),
+) -> None:
+    """Download the outputs of a job: by default its files and logs."""
     folder = files.expanded(download_path)
     with opened(session) as jobs:
         if isinstance(jobs, SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
-            return Exit.OK
+            return
         outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
         chosen = [(path, text) for path, text in outputs if _is_selected(path, output_name, every)]
     if output_name is not None and not chosen:
-        raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
+        missing = f"job {name} has no output `{output_name}`"
+        if not session.as_az:
+            raise NotFound("OutputNotFound", missing, status=404)
+        session.say(f"WARNING: {missing}")  # az says nothing and goes on
     for path, text in chosen:
         write(folder / path, [text])
         session.note(f"{download_path / path}")
-    return Exit.OK
 
 
 def metrics(
     session: Session,
     name: Name,
-    output: ChartOutputFormat = flag("Output format.", "-o", default=ChartOutputFormat.TABLE),
+    output: ChartOutputFormat = flag("-o", default="table"),
     query: Query = None,
-) -> Exit:
-    """Show the logged metrics of a training job: with --run-code its own, otherwise its steps.
-
-    A preempted job restarts and appends to its metrics, so steps repeat after a restart. Times are
-    in seconds since the job was submitted, as in its events.
-    """
+) -> None:
+    """Show the logged metrics of a training job: with --run-code its own, otherwise its steps."""
     from mlctl.render.cloud.jobs import clock
     from mlctl.render.page import charts
 
     with opened(session) as jobs:
         points = jobs.metrics(name)
-    if output is ChartOutputFormat.CHART:
+    if output == "chart":
         values = [
             (f"{point.name} {point.step}", point.value)
             if point.name
@@ -183,10 +143,9 @@ def metrics(
             if isfinite(point.value)
         ]
         session.out(charts.bars(charts.thinned(values), width=session.width))
-        return Exit.OK
+        return
     data = [_log_row(point) for point in points]
-    print_data(session, data, OutputFormat(output.value), query)
-    return Exit.OK
+    print_data(session, data, output, query)
 
 
 def _log_row(point: MetricPoint) -> dict[str, Data]:
@@ -197,25 +156,22 @@ def _log_row(point: MetricPoint) -> dict[str, Data]:
     return {"metric": point.name, **times, "value": value}
 
 
-def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
+def cancel(session: Session, printing: OutputArgs, name: Name) -> None:
     """Cancel a job. A job that has ended cannot be cancelled."""
     with opened(session) as jobs:
-        print_job(session, jobs.cancel(name), output, query)
-    return Exit.OK
+        print_job(session, jobs.cancel(name), printing)
 
 
-def archive(session: Session, name: Name) -> Exit:
+def archive(session: Session, name: Name) -> None:
     """Archive a job. Lists leave it out unless asked for archived jobs."""
     with opened(session) as jobs:
-        jobs.set_archived(name, archived=True)
-    return Exit.OK
+        jobs.change(name, {"isArchived": True})
 
 
-def restore(session: Session, name: Name) -> Exit:
+def restore(session: Session, name: Name) -> None:
     """Restore an archived job."""
     with opened(session) as jobs:
-        jobs.set_archived(name, archived=False)
-    return Exit.OK
+        jobs.change(name, {"isArchived": False})
 
 
 def show_page(session: Session, job: Job) -> None:
@@ -250,32 +206,25 @@ def _own_page(session: Session, name: str) -> str | None:
 def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     """Advance a simulated clock by `MLCTL_LOCAL_POLLING` seconds, until a job has ended.
 
-    Scripts that ask again and again until a job has ended wait in vain for a clock that stands.
+    Scripts that ask again and again until a job has ended wait in vain for a clock that stands. A
+    job that is older than that gets twice as old: they sleep between, and a job may take days.
     """
     seconds = session.environment.get(POLLING)
     if not seconds or not jobs.simulated:
         return
     if not seconds.isdecimal() or len(seconds) > _MOST_DIGITS:
         raise InvalidValue(f"it is not a number of seconds: `{seconds}`", flag=POLLING)
-    deque(jobs.follow(name, float(seconds), detail=False), maxlen=0)
+    age = next(jobs.follow(name, 0, detail=False)).at
+    deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
-def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
-    """Print one job on stdout."""
+def print_job(session: Session, job: Job | list[Job], printing: OutputArgs) -> None:
+    """Print a job on stdout, or a list of jobs."""
     from mlctl.render.cloud import jobs
 
-    print_data(session, jobs.resource(job, session.scope), output, query, jobs.LIST)
-
-
-def print_jobs(
-    session: Session, listed: list[Job], output: OutputFormat | None, query: str | None
-) -> None:
-    """Print several jobs on stdout."""
-    from mlctl.render.cloud import jobs
-
-    print_data(
-        session, [jobs.resource(job, session.scope) for job in listed], output, query, jobs.LIST
-    )
+    several = job if isinstance(job, list) else [job]
+    data = [jobs.resource(item, session.scope) for item in several]
+    printing.print(session, data if several is job else data[0], jobs.LIST)
 
 
 def ended(session: Session, job: Job) -> Exit:
@@ -302,9 +251,9 @@ def _is_selected(path: PurePosixPath, output_name: str | None, every: bool) -> b
     first, second, *_ = path.parts
     if every:
         return True
-    return (
-        (first, second) == ("named-outputs", output_name) if output_name else first == "artifacts"
-    )
+    if output_name in (None, "default"):  # the name that azure-ai-ml has for it
+        return first == "artifacts"
+    return (first, second) == ("named-outputs", output_name)
 
 
 def _last(events: Iterator[JobProgress]) -> JobProgress:

@@ -1,30 +1,93 @@
-"""The az-style verbs that read: show, list, and a region's sizes and quotas."""
+"""The az-style verbs that read a workspace or a registry, and those that share and wait."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
 
-from mlctl import catalog, pointer
-from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
-from mlctl.cli.az import registries
-from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
+from mlctl import catalog, files, pointer
+from mlctl.backends.ports.backend import (
+    Backend,
+    Live,
+    SupportsModelFiles,
+    SupportsNodes,
+    SupportsSizes,
+    SupportsUsage,
+)
+from mlctl.cli.az.args import DownloadArgs, ListArgs, NameArgs, RegionArgs, ShareArgs, WaitArgs
 from mlctl.cli.shell import Exit, Session, UsageError
-from mlctl.cli.shell.output import OutputArgs, print_data
+from mlctl.cli.shell.command import option, switch
+from mlctl.cli.shell.output import OutputArgs, compile_query, print_data
 from mlctl.cli.shell.scope import LOCATION
 from mlctl.dataclasses import replace
-from mlctl.kinds import Address, Kind, kind_of
+from mlctl.kinds import Address, Kind, Scope, kind_of
 from mlctl.kinds.address import LATEST, PROVIDER
 from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import moving, state
-from mlctl.pointer import Data
-from mlctl.render.cloud import resources, tables
-from mlctl.service_errors import OTHER_TYPE, NotFound, Permanent
+from mlctl.pointer import Data, get
+from mlctl.render.cloud import resources
+from mlctl.service_errors import OTHER_TYPE, TIMED_OUT, NotFound, Permanent
+
+_NOWHERE = Scope("", "", "")  # a registry is in no workspace
 
 
-def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
+def show_of_registry(session: Session, kind: Kind, address: Address, args: NameArgs) -> None:
+    """Print an asset of a registry."""
+    with session.registry(str(args.registry_name)) as registry:
+        data = resources.printed(registry.read(address), _NOWHERE)
+    print_data(session, data, args.output, args.query, kind.az.columns)
+
+
+def list_of_registry(session: Session, kind: Kind, args: ListArgs) -> None:
+    """Print the versions of an asset, or every asset once with its latest version."""
+    with session.registry(str(args.registry_name)) as registry:
+        every = args.include_archived and not args.archived_only
+        assets = (
+            asset
+            for asset in registry.list(kind.name, args.name)
+            if every
+            or args.archived_only is bool(get(asset.body, ("properties", "isArchived"), False))
+        )
+        data = [_list_row(asset) for asset in islice(assets, args.max_results)]
+    print_data(session, data, args.output, args.query, kind.az.columns)
+
+
+def share(session: Session, kind: Kind, args: ShareArgs) -> None:
+    """Copy a version of an asset of the workspace to a registry, and print it."""
+    name, version = str(args.name), str(args.version)
+    target = Address(
+        kind.name, args.share_with_name or name, None, args.share_with_version or version
+    )
+    with session.registries() as backend:
+        backend.share(Address(kind.name, name, None, version), str(args.registry_name), target)
+    show_of_registry(session, kind, target, args)
+
+
+def download(session: Session, kind: Kind, args: DownloadArgs) -> None:
+    """Download the files of a version from the workspace, or from a registry."""
+    model = Address(kind.name, str(args.name), None, args.version)
+    folder = files.expanded(args.download_path)
+    with session.backend() if args.registry_name is None else session.registries() as backend:
+        if not isinstance(backend, SupportsModelFiles):
+            text = f"the {session.backend_name} backend cannot read files of models"
+            raise Permanent("NotSupported", text)
+        backend.download_model(model, folder, args.registry_name)
+    session.note(f"{args.download_path / model.name}")
+
+
+def _list_row(live: Live) -> dict[str, Data]:
+    data = resources.printed(live, _NOWHERE)
+    if live.address.version is not None:
+        return data
+    return {**data, "latest_version": get(live.body, ("properties", "latestVersion"))}
+
+
+def show(session: Session, kind: Kind, args: NameArgs) -> None:
     """Print one resource."""
     if args.registry_name is not None:
-        return registries.show(session, kind, address_of(kind, args), args)
+        show_of_registry(session, kind, address_of(kind, args), args)
+        return
     with session.backend() as backend:
         live = read_live(backend, address_of(kind, args))
         data = resources.printed(live, backend.scope)
@@ -33,10 +96,9 @@ def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
         hint = "--deleted" if state(live.body) == "deleting" else "--updated"
         session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {hint}")
     _print(session, data, args, kind.az.columns)
-    return Exit.OK
 
 
-def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
+def list_(session: Session, kind: Kind, args: ListArgs) -> None:
     """Print all resources of a kind, filtered by parent, type and name; archived ones on request.
 
     Assets without a name are listed once a name, by their newest version, as az lists them.
@@ -44,7 +106,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     if args.archived_only and args.include_archived:
         raise UsageError("--archived-only and --include-archived exclude each other.")
     if args.registry_name is not None:
-        return registries.list_(session, kind, args)
+        list_of_registry(session, kind, args)
+        return
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
         for name in kind.arm.shared_with:
@@ -61,10 +124,9 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     if kind.versioned:
         data = list(_assets(data, args))
     _print(session, data[: args.max_results], args, kind.az.columns)
-    return Exit.OK
 
 
-def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
+def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> None:
     """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
 
     If a backend cannot list them, the catalog does.
@@ -77,11 +139,10 @@ def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
         else:
             read_live = list(catalog.sizes().values())
     data = [_size(size) for size in read_live]
-    _print(session, data if of_type in (None, "AmlCompute") else [], args, tables.SIZES)
-    return Exit.OK
+    _print(session, data if of_type in (None, "AmlCompute") else [], args, resources.SIZES)
 
 
-def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
+def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> None:
     """Print used and allowed quotas of a region, in the shape of ARM's `usages`."""
     with session.backend() as backend:
         place = _region(session, backend, args.location)
@@ -100,8 +161,7 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
         }
         for usage in used
     ]
-    _print(session, data, args, tables.USAGE)
-    return Exit.OK
+    _print(session, data, args, resources.USAGE)
 
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
@@ -110,7 +170,7 @@ def _region(session: Session, backend: Backend, location: str | None) -> str:
     return catalog.region(region or backend.location)
 
 
-def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
+def list_nodes(session: Session, kind: Kind, args: NameArgs) -> None:
     """Print the nodes of a cluster."""
     with session.backend() as backend:
         live = read_live(backend, address_of(kind, args))
@@ -126,8 +186,7 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
         }
         for node in nodes
     ]
-    _print(session, data, args, tables.NODES)
-    return Exit.OK
+    _print(session, data, args, resources.NODES)
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:
@@ -224,3 +283,57 @@ def _size(size: catalog.Size) -> dict[str, Data]:
 
 def _print(session: Session, data: Data, args: OutputArgs, columns: Columns) -> None:
     print_data(session, data, args.output, args.query, columns)
+
+
+_TIMEOUT = 3600.0  # seconds; az's default
+_CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
+_PANEL = "Wait Condition Arguments"
+FLAGS = (
+    switch("created", panel=_PANEL),
+    switch("updated", panel=_PANEL),
+    switch("deleted", panel=_PANEL),
+    switch("exists", panel=_PANEL),
+    option("custom", metavar="JMESPATH", panel=_PANEL),
+    option("interval", type_=int, metavar="SECONDS", panel=_PANEL, default=30),
+)
+
+
+def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
+    """Return once one of the conditions holds; poll every `interval` seconds, for `--timeout`."""
+    conditions = (args.created, args.updated, args.deleted, args.exists, args.custom)
+    if not any(conditions):
+        flags = " | ".join(f"--{name}" for name in _CONDITIONS)
+        raise UsageError(f"say what to wait for: {flags}")
+    if args.interval < 1:
+        raise UsageError("--interval takes at least 1 second.")
+    custom = compile_query(args.custom, "--custom") if args.custom else None
+    address, longest = address_of(kind, args), session.options.timeout or _TIMEOUT
+    with session.backend() as backend:
+        waited = 0.0
+        while True:
+            live = read_any(backend, address)
+            expected = args.created or args.deleted or args.exists or args.custom
+            if live is None and not expected:
+                raise not_found(backend, address)
+            if _is_reached(address, live, backend.scope, args, custom):
+                return Exit.OK
+            if waited >= longest:
+                raise Permanent(TIMED_OUT, f"{address} was waited for {waited:.0f} seconds")
+            step = min(args.interval, longest - waited)
+            backend.wait(step)
+            waited += step
+
+
+def _is_reached(
+    address: Address, live: Live | None, scope: Scope, args: WaitArgs, custom: Any
+) -> bool:
+    """Whether one of the conditions holds."""
+    if live is None:
+        return args.deleted
+    if args.exists:
+        return True
+    if state(live.body) == "failed":
+        raise Permanent("OperationFailed", f"the last operation on {address} failed")
+    if state(live.body) == "succeeded" and (args.created or args.updated):
+        return True
+    return bool(custom and custom.search(resources.printed(live, scope)))

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mlctl import source
-from mlctl.cli.az.jobs import Output
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
-from mlctl.cli.shell.output import Query, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.diagnostics import Report
 from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get
@@ -21,24 +20,19 @@ _COLUMNS: Columns = {"Name": ("name",), "Location": ("location",)}
 
 def create(
     session: Session,
-    file: str | None = flag("The YAML file of the registry.", "-f", metavar="FILE"),
-    name: str | None = flag("The name of the registry; overrides the file.", "-n", metavar="NAME"),
-    location: str | None = flag("The region; overrides the file.", "-l", metavar="REGION"),
-    output: Output = None,
-    query: Query = None,
-) -> Exit:
-    """Create a registry, or update it from the file, and print it.
-
-    Azure also creates storage and a container registry; the simulated cloud creates the registry at
-    once.
-    """
+    printing: OutputArgs,
+    file: str | None = flag("-f", metavar="FILE"),
+    name: str | None = flag("-n", metavar="NAME"),
+    location: str | None = flag("-l", metavar="REGION"),
+) -> None:
+    """Create a registry, or update it from the file, and print it."""
     data = read_document(session, file, "registry") if file else {}
     named, region = name or data.get("name"), location or data.get("location")
     if not (isinstance(named, str) and isinstance(region, str)):
         raise UsageError("a registry has a name and a location: in the file, or by flags")
     with session.registries(_PLACE) as backend:
         backend.create_registry(named, region, _body(data, region))
-    return show(session, named, output, query)
+    show(session, printing, named)
 
 
 def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
@@ -111,10 +105,9 @@ def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]
 
 def show(
     session: Session,
-    name: str = flag("The registry.", "-n", metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
-) -> Exit:
+    printing: OutputArgs,
+    name: str = flag("-n", metavar="NAME"),
+) -> None:
     """Print a registry. Exits with 3 if it does not exist."""
     if not name:
         raise UsageError("the following arguments are required: --name/-n")
@@ -123,24 +116,22 @@ def show(
     if name.casefold() not in registries:
         text = f"There is no registry {name}.\nTo list them: mlctl registry list"
         raise NotFound("ResourceNotFound", text, status=404)
-    print_data(session, _printed(registries[name.casefold()]), output, query, _COLUMNS)
-    return Exit.OK
+    printing.print(session, _printed(registries[name.casefold()]), _COLUMNS)
 
 
-def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
+def list_(session: Session, printing: OutputArgs) -> None:
     """Print the registries of the resource group."""
     with session.registries(_PLACE) as backend:
         data = [_printed(body) for body in backend.registries()]
-    print_data(session, data, output, query, _COLUMNS)
-    return Exit.OK
+    printing.print(session, data, _COLUMNS)
 
 
 def delete(
     session: Session,
-    name: str = flag("The registry.", "-n", metavar="NAME"),
+    name: str = flag("-n", metavar="NAME"),
     *,
-    yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
-    no_wait: bool = flag("Accepted for compatibility with az; mlctl always waits.", default=False),
+    yes: bool = flag("-y", default=False),
+    no_wait: bool = flag(default=False),
 ) -> Exit:
     """Delete a registry and everything in it. Exits with 3 if it does not exist."""
     del no_wait

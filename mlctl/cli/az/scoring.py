@@ -5,63 +5,41 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from mlctl import source
 from mlctl.backends.ports.backend import SupportsScoring
-from mlctl.cli.az.common_flags import PolicyArgs
-from mlctl.cli.shell import Exit, Session, UsageError, flag
+from mlctl.cli.az.args import PolicyArgs
+from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands
-from mlctl.cli.shell.output import OutputArgs, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.files import expanded
 from mlctl.files import read as read_file
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
-_Endpoint = Annotated[str, flag("Name of the online endpoint.", "--name", "-n", metavar="NAME")]
+_Endpoint = Annotated[str, flag("--name", "-n", metavar="NAME")]
 
-
-class KeyType(StrEnum):
-    """A key of an online endpoint."""
-
-    PRIMARY = "primary"
-    SECONDARY = "secondary"
-
-
-class Container(StrEnum):
-    """A container of a deployment."""
-
-    SERVER = "inference-server"
-    INITIALIZER = "storage-initializer"
-
-
-_KEYS = {KeyType.PRIMARY: "Primary", KeyType.SECONDARY: "Secondary"}
-_WIRE = {Container.SERVER: "InferenceServer", Container.INITIALIZER: "StorageInitializer"}
+KeyType: TypeAlias = Literal["primary", "secondary"]
+Container: TypeAlias = Literal["inference-server", "storage-initializer"]
+_KEYS = {"primary": "Primary", "secondary": "Secondary"}
+_WIRE = {"inference-server": "InferenceServer", "storage-initializer": "StorageInitializer"}
 
 
 def invoke(
     session: Session,
     name: _Endpoint,
-    request_file: Path | None = flag("File of the request, in JSON.", "-r", metavar="FILE"),
-    deployment_name: str | None = flag(
-        "Name of the deployment; chosen by the endpoint's traffic if omitted.",
-        "-d",
-        metavar="NAME",
-    ),
+    request_file: Path | None = flag("-r", metavar="FILE"),
+    deployment_name: str | None = flag("-d", metavar="NAME"),
     *,
     running: CodeArgs,
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
-    """Send a request to an online endpoint and print the response.
-
-    The simulated cloud checks the request and answers with an echo; with --run-code, the
-    deployment's own script or MLflow model answers.
-    """
+) -> None:
+    """Send a request to an online endpoint and print the response."""
     if request_file is None:
         raise UsageError("the following arguments are required: --request-file/-r")
     request = _request(request_file)
@@ -72,61 +50,54 @@ def invoke(
         if python is None:
             answer = backend.score(endpoint, deployment_name, request)
         else:
-            from mlctl.serving import online
+            from mlctl.serving import servers
 
             code = (json.dumps(request), python, session.environment)
             handle: Any = getattr(backend, "handle")  # noqa: B009 - the local one has it
-            answer = online.answer_once(handle, endpoint, deployment_name, *code)
+            answer = servers.answer_once(handle, endpoint, deployment_name, *code)
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    print_data(session, text, printing.output, printing.query)
-    return Exit.OK
+    printing.print(session, text)
 
 
 def get_credentials(
     session: Session, name: _Endpoint, *, _policy: PolicyArgs, printing: OutputArgs
-) -> Exit:
+) -> None:
     """Print the keys of an online endpoint, or a token. No other command prints them."""
     with _scoring(session) as backend:
         data = dict(backend.credentials(Address("online-endpoint", name)))
-    print_data(session, data, printing.output, printing.query, secret=True)
-    return Exit.OK
+    printing.print(session, data, secret=True)
 
 
 def regenerate_keys(
     session: Session,
     name: _Endpoint,
-    key_type: KeyType = flag("The key to replace.", default=KeyType.PRIMARY),
-    no_wait: bool = flag("Do not wait for the operation to finish.", "--no-wait", default=False),
+    key_type: KeyType = flag(default="primary"),
+    no_wait: bool = flag("--no-wait", default=False),
     *,
     _policy: PolicyArgs,
-) -> Exit:
+) -> None:
     """Replace a key of an online endpoint; the old key stops working."""
     with _scoring(session) as backend:
         operation = backend.regenerate_key(Address("online-endpoint", name), _KEYS[key_type])
         if not no_wait:
             operation.wait()
-    return Exit.OK
 
 
 def get_logs(
     session: Session,
-    name: Annotated[str, flag("Name of the online deployment.", "--name", "-n", metavar="NAME")],
-    endpoint_name: Annotated[
-        str,
-        flag("Name of the online endpoint.", "--endpoint-name", "-e", metavar="NAME"),
-    ],
-    lines: int = flag("Print the last N lines.", "-l", default=5000, min=1, metavar="N"),
-    container: Container = flag("The container.", "-c", default=Container.SERVER),
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
+    endpoint_name: Annotated[str, flag("--endpoint-name", "-e", metavar="NAME")],
+    lines: int = flag("-l", default=5000, min=1, metavar="N"),
+    container: Container = flag("-c", default="inference-server"),
     *,
     _policy: PolicyArgs,
     printing: OutputArgs,
-) -> Exit:
+) -> None:
     """Print the logs of an online deployment; on the simulated cloud they are its events."""
     with _scoring(session) as backend:
         address = Address("online-deployment", name, endpoint_name)
         text = backend.logs(address, lines, _WIRE[container])
-    print_data(session, text, printing.output, printing.query)
-    return Exit.OK
+    printing.print(session, text)
 
 
 @contextmanager

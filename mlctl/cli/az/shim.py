@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -11,61 +12,23 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.backends import LOCAL_DB
-from mlctl.cli.az.curl import REAL
 from mlctl.cli.az.jobs import POLLING
-from mlctl.cli.az.stand_in import CURL, MARK, PASS_THROUGH, is_shim
-from mlctl.cli.shell import Exit, Session, flag
+from mlctl.cli.az.stand_in import PASS_THROUGH, is_shim
+from mlctl.cli.shell import Session, flag
 from mlctl.cli.shell.session import AS_AZ
 from mlctl.service_errors import Permanent
-
-_EXECUTABLE = f"""\
-#!/bin/sh
-# {MARK}: `az ml` goes to mlctl; made by `mlctl az-shim`, and to be removed with its folder.
-{{variables}}exec {{python}} -P -m mlctl az "$@"
-"""
-_CURL = f"""\
-#!/bin/sh
-# {MARK}: while the backend is local, requests to Azure go to mlctl's emulator.
-case "$*" in
-*azure.com* | *azureml.ms* | *microsoftonline.com*)
-  export {REAL}={{real}}
-  exec {{python}} -P -m mlctl az {CURL} "$@"
-  ;;
-esac
-exec {{real}} "$@"
-"""
-_EXPORTS = """\
-# sh, bash and zsh; put it into a script, a profile or a step of CI:  eval "$(mlctl az-shim)"
-unset -f az 2>/dev/null || true
-unalias az 2>/dev/null || true
-PATH={folder}:"$PATH"
-MLCTL_LOCAL_DB="${{MLCTL_LOCAL_DB:-$PWD/{state}}}"
-export PATH MLCTL_LOCAL_DB
-hash -r 2>/dev/null || true
-"""
 
 
 def az_shim(
     session: Session,
-    install: Path | None = flag(
-        "Write the executable `az` to this folder instead of printing shell code.", metavar="DIR"
-    ),
-    pass_through: bool = flag(
-        "Pass commands that mlctl does not have to the real az, even with the local backend.",
-        default=False,
-    ),
-) -> Exit:
-    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH.
-
-    Prints the shell code to evaluate. With the local backend, commands that mlctl does not have are
-    refused instead of passed to the real az, so that no script works on two clouds at once. `az
-    login`, `az account`, `az group`, `az extension`, `az version` and `az configure` are answered
-    locally.
-    """
+    install: Path | None = flag(metavar="DIR"),
+    pass_through: bool = flag(default=False),
+) -> None:
+    """Route `az ml ...` to mlctl, in scripts too, with an executable `az` placed first on PATH."""
     folder = install or _own_folder(session, pass_through=pass_through)
     variables = {POLLING: "60", AS_AZ: "1"} | ({PASS_THROUGH: "1"} if pass_through else {})
-    lines = (f'export {name}="${{{name}-{value}}}"\n' for name, value in variables.items())
-    text = _EXECUTABLE.format(python=shlex.quote(sys.executable), variables="".join(lines))
+    lines = (f'export {name}="${{{name}-{value}}}"' for name, value in variables.items())
+    text = _script("az", PYTHON=shlex.quote(sys.executable), VARIABLES="\n".join(lines))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files.write(folder / "az", text.encode())
@@ -80,8 +43,7 @@ def az_shim(
         session.note(f"{folder / 'az'} was written: put {folder} first on the PATH")
     else:
         place = shlex.quote(str(folder))
-        session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))
-    return Exit.OK
+        session.out_data(_script("exports", FOLDER=place, STATE=str(LOCAL_DB)))
 
 
 def _add_curl(session: Session, folder: Path) -> None:
@@ -89,10 +51,16 @@ def _add_curl(session: Session, folder: Path) -> None:
     for place in session.environment.get("PATH", os.defpath).split(os.pathsep):
         real = shutil.which("curl", path=place or ".")
         if real and not is_shim(Path(real)):
-            names = {"real": shlex.quote(real), "python": shlex.quote(sys.executable)}
-            files.write(folder / "curl", _CURL.format(**names).encode())
+            text = _script("curl", CURL=shlex.quote(real), PYTHON=shlex.quote(sys.executable))
+            files.write(folder / "curl", text.encode())
             (folder / "curl").chmod(0o755)
             return
+
+
+def _script(name: str, **values: str) -> str:
+    """Return a shell script from the file `shim_NAME.sh`, with values in place of `@WORD@`."""
+    text = Path(__file__).with_name(f"shim_{name}.sh").read_text(encoding="utf-8")
+    return re.sub(r"@([A-Z]+)@", lambda match: values[match[1]], text)
 
 
 def _own_folder(session: Session, *, pass_through: bool) -> Path:

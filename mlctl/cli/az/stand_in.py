@@ -7,25 +7,33 @@ On the azure backend, and with `--pass-through`, the rest goes to the real az.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast, get_args
 
-from mlctl.cli.app import build
+from mlctl import catalog
+from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import compatibility
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.output import OutputFormat, print_data
+from mlctl.cli.shell.output import OutputFormat, output_format, print_data
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
+from mlctl.schema.text import nearest
+from mlctl.service_errors import Permanent
 from mlctl.version import __version__
 
 if TYPE_CHECKING:
     from mlctl.backends.local.backend import LocalBackend
+
 
 MARK = "mlctl az-shim"  # how the file `az` identifies itself in its first lines
 CURL = "--curl"  # not a command of az: the following arguments are for the curl of the shim
@@ -35,7 +43,6 @@ _OF_SIMULATION = frozenset(
 )
 _NOT_FOUND = 127
 _HEAD = 300  # bytes of a file that are searched for the mark
-_AZ_VERSION, _ML_VERSION = "2.91.0", "2.0.0"  # of November 2026; of the extension, the major one
 _HELP = frozenset({"-h", "--help"})
 
 
@@ -48,9 +55,7 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
         )
         return mlctl([*arguments, *["--only-show-errors"] * reads_one_value])
     if first == CURL:
-        from mlctl.cli.az import curl
-
-        return curl.run(Session(GlobalArgs()), arguments)
+        return run_curl(Session(GlobalArgs()), arguments)
     session = Session(GlobalArgs())
     local = session.backend_name == "local"
     if first == "configure" and not (local and _LISTS_DEFAULTS & {*arguments}):
@@ -59,10 +64,18 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
         return _real(session, args)
     if first == "ml":
         raise UsageError(_lacking(arguments))
-    answer = _ANSWERS.get(" ".join(args[:2])) or _ANSWERS.get(first)
+    if " ".join(args[:2]) in ("config set", "config unset"):
+        return mlctl(["configure", "--defaults", *_configured(arguments[1:])])
+    answer = next(filter(None, (_ANSWERS.get(" ".join(args[:n])) for n in (3, 2, 1))), None)
     if answer is None:
         raise UsageError(_refused(" ".join(word for word in args[:2] if not word.startswith("-"))))
     return _print(session, answer(session, _flags(args)), _flags(args), args[:2])
+
+
+def _configured(args: Sequence[str]) -> list[str]:
+    """Return what `az config set` and `unset` change, as `az configure --defaults` has it."""
+    changed = [word.partition("=") for word in args if not word.startswith("-")]
+    return [f"{name.removeprefix('defaults.')}={value}" for name, _, value in changed]
 
 
 def _is_ours(args: Sequence[str]) -> bool:
@@ -85,11 +98,13 @@ def _is_for_azure(args: Sequence[str]) -> bool:
 
 def _lacking(args: Sequence[str]) -> str:
     name = " ".join(word for word in args[:2] if not word.startswith("-"))
-    why = (
-        compatibility().absent.get(name)
-        or compatibility().absent.get(name.partition(" ")[0])
-        or "mlctl has no such command"
-    )
+    group = name.partition(" ")[0]
+    why = compatibility().absent.get(name) or compatibility().absent.get(group)
+    if why is None:
+        verbs = build(group).children[group].children if group in VERBS else {}
+        near = nearest(name.removeprefix(f"{group} "), verbs)
+        command = (near and f"{group} {near}") or nearest(group, VERBS)
+        why = "mlctl has no such command" + (f"; it has `{command}`" if command else "")
     return (
         f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
         " would work on Azure; `mlctl az-shim --pass-through` allows it."
@@ -140,11 +155,10 @@ def _flags(args: Sequence[str]) -> dict[str, str]:
 
 def _print(session: Session, data: Data, flags: Mapping[str, str], verb: Sequence[str]) -> int:
     text = flags.get("--output") or flags.get("-o") or "json"
-    try:
-        output = OutputFormat(text)
-    except ValueError:
-        choices = ", ".join(OutputFormat)
-        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.") from None
+    output = output_format(text)
+    if output is None:
+        choices = ", ".join(get_args(OutputFormat))
+        raise UsageError(f"argument --output/-o: '{text}' is none of {choices}.")
     if data is not None:
         is_token = [*verb] == ["account", "get-access-token"]
         print_data(session, data, output, flags.get("--query"), secret=is_token)
@@ -163,10 +177,6 @@ def _account(session: Session, _flags: Mapping[str, str]) -> Data:
         "tenantId": _NOBODY,
         "user": {"name": "mlctl", "type": "user"},
     }
-
-
-def _accounts(session: Session, flags: Mapping[str, str]) -> Data:
-    return [_account(session, flags)]
 
 
 def _token(session: Session, flags: Mapping[str, str]) -> Data:
@@ -221,10 +231,6 @@ def _config(session: Session, flags: Mapping[str, str]) -> Data:
     raise UsageError(f"Configuration '{flags[_WORD]}' is not set.")
 
 
-def _groups(session: Session, flags: Mapping[str, str]) -> Data:
-    return [_group(session, flags)]
-
-
 def _group(session: Session, flags: Mapping[str, str]) -> Data:
     scope = session.scope
     name = next((flags[flag] for flag in _GROUP_FLAGS if flags.get(flag)), scope.resource_group)
@@ -253,52 +259,133 @@ def _nothing(session: Session, _flags: Mapping[str, str]) -> Data:
     session.note("the local cloud of mlctl needs none of this; nothing was done")
 
 
-def _version(_session: Session, _flags: Mapping[str, str]) -> Data:
-    extensions = {"ml": _ML_VERSION, "mlctl": __version__}
-    return {"azure-cli": _AZ_VERSION, "azure-cli-core": _AZ_VERSION, "extensions": extensions}
-
-
-def _extensions(_session: Session, _flags: Mapping[str, str]) -> list[Data]:
-    return [{"name": "ml", "version": _ML_VERSION, "extensionType": "whl", "preview": False}]
-
-
 def _extension(_session: Session, flags: Mapping[str, str]) -> Data:
     name = flags.get("--name") or flags.get("-n") or flags[_WORD]
     if name != "ml":
         raise UsageError(f"The extension {name} is not installed.")
-    return _extensions(_session, flags)[0]
+    return _EXTENSION
 
 
-def _exists(_session: Session, _flags: Mapping[str, str]) -> Data:
-    return True  # a group exists as soon as it is named
+_Answer: TypeAlias = Callable[[Session, Mapping[str, str]], Data]
 
 
+def _fixed(answer: Data) -> _Answer:
+    return lambda _session, _flags: answer
+
+
+def _listed(answer: _Answer) -> _Answer:
+    return lambda session, flags: [answer(session, flags)]
+
+
+def _listed_regions(_session: Session, _flags: Mapping[str, str]) -> Data:
+    return [{"name": name, "displayName": name} for name in sorted(catalog.regions())]
+
+
+_EXTENSION: dict[str, Data] = {
+    "name": "ml",
+    "version": "2.0.0",  # the major one
+    "extensionType": "whl",
+    "preview": False,
+}
+_AZ_VERSION = "2.91.0"  # of November 2026
+_VERSIONS: Data = {
+    "azure-cli": _AZ_VERSION,
+    "azure-cli-core": _AZ_VERSION,
+    "extensions": {"ml": _EXTENSION["version"], "mlctl": __version__},
+}
 _WORD = ""  # among the flags: what follows no flag
 _TOKEN_LIFE = timedelta(hours=1)
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _LISTS_DEFAULTS = {"-l", "--list-defaults"}
 _GROUP_FLAGS = ("--name", "-n", "--resource-group", "-g")
-_ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
+_NEEDLESS = (
+    *("account set", "cloud set", "feature register", "logout", "provider register", "upgrade"),
+    *(f"extension {verb}" for verb in ("add", "remove", "update")),
+    *("role assignment create", "role assignment delete"),
+)
+_ANSWERS: Mapping[str, _Answer] = {
+    **dict.fromkeys(_NEEDLESS, _nothing),
     "account show": _account,
-    "account list": _accounts,
-    "account set": _nothing,
+    "account list": _listed(_account),
+    "account list-locations": _listed_regions,
     "account get-access-token": _token,
+    "ad signed-in-user show": _fixed({"id": _NOBODY, "displayName": "mlctl"}),
     "config get": _config,
     "configure": _defaults,
-    "provider register": _nothing,
+    "cloud show": _fixed({"name": "AzureCloud", "isActive": True}),
+    "provider list": _listed(_provider),
     "provider show": _provider,
-    "group list": _groups,
+    "group list": _listed(_group),
     "group show": _group,
     "group create": _group,
     "group delete": _group_delete,
-    "group exists": _exists,
-    "extension add": _nothing,
-    "extension remove": _nothing,
-    "extension update": _nothing,
-    "extension list": _extensions,
+    "group exists": _fixed(True),
+    "extension list": _fixed([_EXTENSION]),
+    "extension list-available": _fixed([_EXTENSION]),
     "extension show": _extension,
-    "version": _version,
-    "--version": _version,
-    "login": _accounts,
-    "logout": _nothing,
+    "version": _fixed(_VERSIONS),
+    "--version": _fixed(_VERSIONS),
+    "login": _listed(_account),
 }
+
+
+REAL = "MLCTL_CURL"  # names the real curl, which `az-shim` has found
+_MANAGEMENT = "management.azure.com"
+# Hosts of Azure, and the emulator's path for each.
+_HOSTS = (
+    (r"(?P<name>[\w-]+)\.[\w-]+\.inference\.ml\.azure\.com", r"/inference/\g<name>"),
+    (r"management\.azure\.com", ""),
+    (r"[\w-]+\.api\.azureml\.ms", ""),
+    (r"login\.microsoftonline\.com", ""),
+)
+
+
+def run_curl(session: Session, args: Sequence[str]) -> int:
+    """Run curl with these arguments; return its exit code."""
+    program = session.environment.get(REAL, "curl")
+    if session.backend_name != "local" or not any(map(_is_azures, args)):
+        os.execvp(program, [program, *args])  # noqa: S606  # it is what the user asked for
+    with _emulator() as (url, options):
+        urls = [redirect(argument, url) for argument in args]
+        line = [program, *urls, "--noproxy", "*", *options]
+        return subprocess.run(line, check=False).returncode  # noqa: S603
+
+
+def _is_azures(argument: str) -> bool:
+    return redirect(argument, "") != argument
+
+
+def redirect(argument: str, url: str) -> str:
+    """Replace an Azure URL in an argument by the emulator's."""
+    for host, place in _HOSTS:
+        at = rf"^(?P<flag>(?:--url=)?)https?://{host}(?::443)?(?=[/?]|$)"
+        changed = re.sub(at, rf"\g<flag>{url}{place}", argument)
+        if changed != argument:
+            return changed
+    return argument
+
+
+@contextmanager
+def _emulator() -> Iterator[tuple[str, list[str]]]:
+    """Return the URL of a running emulator, or one for this call, and options of curl.
+
+    An emulator for one call has no lasting port: its answers contain links to the host of Azure,
+    which the next call sends to the next emulator.
+    """
+    from mlctl.emulator import instance_file
+
+    running = instance_file.find_running(instance_file.FILE)
+    if running is not None:
+        yield running.url, ["--cacert", running.ca_file] if running.ca_file else []
+        return
+    command = [sys.executable, "-P", "-m", "mlctl", "emulator", "start", "--http", "--json"]
+    command += ["--allow-host", _MANAGEMENT]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own
+    try:
+        line = server.stdout.readline() if server.stdout else ""
+        if not line:
+            raise Permanent("NoEmulator", "no emulator could be started; see its message above")
+        yield str(json.loads(line)["url"]), ["--header", f"Host: {_MANAGEMENT}"]
+    finally:
+        server.terminate()
+        server.wait()

@@ -20,19 +20,10 @@ _QUIET = ("MB_START", "MB_DONE")  # too many to print
 def stream(
     session: Session,
     name: Name,
-    events: Path | None = flag(
-        "Print all events of the job and its cluster as JSON lines; the same seed gives the "
-        "same lines.",
-        metavar="FILE",
-        panel=SIMULATED,
-    ),
+    events: Path | None = flag(metavar="FILE", panel=SIMULATED),
     limit: Limit = EVER,
 ) -> Exit:
-    """Stream a job until it ends. Exits with 1 unless it completed.
-
-    On Azure this prints the logs. On the simulated cloud it shows a progress bar and the nodes in a
-    terminal, or lines otherwise, and advances the clock without waiting.
-    """
+    """Stream a job until it ends. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
         if events is not None and not isinstance(jobs, SupportsEventLog):

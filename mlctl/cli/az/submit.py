@@ -1,30 +1,30 @@
-"""`mlctl job create` and `mlctl batch-pool submit`: jobs without an endpoint."""
+"""`mlctl job create`, `batch-pool submit` and `schedule trigger`: jobs without an endpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from mlctl.backends.ports.backend import Backend, SupportsUpload
+from mlctl.backends.ports.backend import Backend, SupportsSchedules, SupportsUpload
 from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
-from mlctl.cli.az.args import EditArgs
-from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
+from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
-from mlctl.cli.az.jobs import Output, Web
+from mlctl.cli.az.jobs import Web
 from mlctl.cli.az.stream import stream
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
-from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import OutputArgs, Query
+from mlctl.cli.shell.command import Commands, duration
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.files import expanded
 from mlctl.kinds import Resource, Scope, kind_of
+from mlctl.kinds.address import Address
 from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.values import complete, encode
 from mlctl.planning.preflight import references
@@ -38,13 +38,13 @@ from mlctl.workload import DEFAULT_NAME
 class JobArgs:
     """The arguments of `job create` that describe the job."""
 
-    file: str = flag("The YAML file; - for standard input.", "-f", default=..., metavar="FILE")
-    name: str | None = flag("Name of the job; overrides the file.", "-n", metavar="NAME")
+    file: str = flag("-f", default=..., metavar="FILE")
+    name: str | None = flag("-n", metavar="NAME")
     set_: SetFlag = None
-    stream: bool = flag("Stream the progress of the job until it ends.", "-s", default=False)
+    stream: bool = flag("-s", default=False)
     web: Web = False
     ignore: Ignore = None
-    save_as: Path | None = flag("Write the job to a YAML file.", "-a", metavar="FILE")
+    save_as: Path | None = flag("-a", metavar="FILE")
 
 
 def create(
@@ -57,14 +57,7 @@ def create(
     running: CodeArgs,
     printing: OutputArgs,
 ) -> Exit:
-    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file.
-
-    By default the simulated cloud does not run the command: the job is a number of equal steps with
-    checkpoints in `outputs`, and restarts from the last complete one after preemption. Jobs of a
-    pipeline run in the order of their data and use the workload of the same name, if any; a sweep
-    runs trials. With --run-code the code runs on this machine, once, and the job takes that time
-    and has those outputs, logs and metrics.
-    """
+    """Submit a job: a command, pipeline or sweep from a YAML file. Flags override the file."""
     workload_ = workload_flags.workload_of(work)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
@@ -88,10 +81,27 @@ def create(
             jobs.write(expanded(args.save_as), [dump(data)])
         jobs.let_time_pass(session, runs, job.name)
         shown = runs.show(job.name)
-        jobs.print_job(session, shown, printing.output, printing.query)
+        jobs.print_job(session, shown, printing)
         if args.web:
             jobs.show_page(session, shown)
     return stream(session, job.name, None) if args.stream else Exit.OK
+
+
+def validate(
+    session: Session,
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+    file: str = flag("-f", default=..., metavar="FILE"),
+    set_: SetFlag = None,
+    ignore: Ignore = None,
+) -> Exit:
+    """Check the file of a job as `job create` does; submit nothing. Exits with 1 on an error."""
+    args = JobArgs(file=file, name=None, set_=set_, stream=False, web=False, ignore=ignore)
+    with session.backend() as backend:
+        failed = resources(session, backend, args) is None
+    result = "Failed" if failed else "Succeeded"
+    printing.print(session, {"result": result})
+    return Exit.ERROR if failed else Exit.OK
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
@@ -114,22 +124,12 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 
 def submit(
     session: Session,
-    time: str = flag(
-        "How long the job takes on one VM: 90s, 1h30m.",
-        "--duration",
-        default=...,
-        metavar="DURATION",
-    ),
-    name: str | None = flag("The pool; the shared queue by default.", "-n", metavar="NAME"),
-    job_name: str | None = flag("Name of the job; generated if omitted.", metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
-) -> Exit:
-    """Submit a job to the classic batch service, as its clients did with a pool id.
-
-    It starts at once if the pool has a free VM, and otherwise waits in its queue. Without a pool it
-    joins the shared queue.
-    """
+    printing: OutputArgs,
+    time: str = flag("--duration", default=..., metavar="DURATION"),
+    name: str | None = flag("-n", metavar="NAME"),
+    job_name: str | None = flag(metavar="NAME"),
+) -> None:
+    """Submit a job to the classic batch service, as its clients did with a pool id."""
     from mlctl.backends.local.backend import LocalBackend
 
     length = duration(time)
@@ -137,8 +137,7 @@ def submit(
         if not isinstance(backend, LocalBackend):
             raise Permanent("RetiredService", "the classic batch service has been retired")
         job = backend.jobs.submit(name, length, job_name)
-        jobs.print_job(session, job, output, query)
-    return Exit.OK
+        jobs.print_job(session, job, printing)
 
 
 def resources(
@@ -205,3 +204,24 @@ def register(backend: Backend, asset: Resource) -> None:
 def body(resource: Resource, scope: Scope) -> dict[str, Data]:
     """Return a resource as ARM has it."""
     return encode(complete(resource.values, resource.form), resource.form, scope)
+
+
+def trigger(
+    session: Session,
+    name: Annotated[str, flag("--name", "-n", metavar="NAME")],
+    _policy: PolicyArgs,
+    printing: OutputArgs,
+) -> None:
+    """Start a job of a schedule now, regardless of its next time."""
+    with session.backend() as backend:
+        if not isinstance(backend, SupportsSchedules):
+            text = f"the {backend.name} backend cannot start jobs of schedules"
+            raise Permanent("NotSupported", text)
+        job = backend.trigger(Address("schedule", name))
+    printing.print(session, {"job_name": job})
+
+
+COMMANDS: Mapping[str, Commands] = {
+    "batch-pool": {"submit": submit},
+    "schedule": {"trigger": trigger},
+}

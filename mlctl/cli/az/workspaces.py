@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from typing import Protocol, cast
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces, WritesWorkspaces
-from mlctl.cli.az.common_flags import SetFlag
-from mlctl.cli.az.jobs import Output
+from mlctl.cli.az.args import SetFlag
 from mlctl.cli.az.registry_commands import read_document
 from mlctl.cli.shell import Exit, Group, Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.command import flag_values
-from mlctl.cli.shell.output import Query, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get, put
@@ -78,70 +77,48 @@ _ISOLATION = {
 class WorkspaceArgs:
     """What flags set of a workspace, over its file; names are those of the fields of files."""
 
-    file: str | None = flag("The YAML file of the workspace.", "-f", metavar="FILE")
-    name: str | None = flag("The name of the workspace; overrides the file.", "-n", metavar="NAME")
-    location: str | None = flag("The region.", "-l", metavar="REGION")
-    display_name: str | None = flag("The display name.", "-d", metavar="TEXT")
-    description: str | None = flag("The description.", metavar="TEXT")
-    tags: list[TypedFlag] | None = flag("Space-separated key=value pairs.", metavar="KEY=VALUE ...")
-    storage_account: str | None = flag("The ARM id of the storage account.", "-s", metavar="ID")
-    key_vault: str | None = flag("The ARM id of the key vault.", "-k", metavar="ID")
-    application_insights: str | None = flag(
-        "The ARM id of Application Insights.", "-a", metavar="ID"
-    )
-    container_registry: str | None = flag(
-        "The ARM id of the container registry.", "-c", metavar="ID"
-    )
-    image_build_compute: str | None = flag("The cluster that builds images.", "-i", metavar="NAME")
-    managed_network: str | None = flag(
-        "disabled, allow_internet_outbound or allow_only_approved_outbound.", "-m", metavar="MODE"
-    )
-    public_network_access: str | None = flag("Enabled or Disabled.", metavar="WORD")
-    primary_user_assigned_identity: str | None = flag("The ARM id of one.", "-p", metavar="ID")
-    system_datastores_auth_mode: str | None = flag("accesskey or identity.", metavar="WORD")
-    hub_id: str | None = flag("The ARM id of the hub of a project.", metavar="ID")
-    kind: str | None = flag("default, hub or project.", metavar="WORD")
-    enable_data_isolation: bool = flag(
-        "Limit the data that Microsoft collects from the workspace.", "-e", default=False
-    )
+    file: str | None = flag("-f", metavar="FILE")
+    name: str | None = flag("-n", metavar="NAME")
+    location: str | None = flag("-l", metavar="REGION")
+    display_name: str | None = flag("-d", metavar="TEXT")
+    description: str | None = flag(metavar="TEXT")
+    tags: list[TypedFlag] | None = flag(metavar="KEY=VALUE ...")
+    storage_account: str | None = flag("-s", metavar="ID")
+    key_vault: str | None = flag("-k", metavar="ID")
+    application_insights: str | None = flag("-a", metavar="ID")
+    container_registry: str | None = flag("-c", metavar="ID")
+    image_build_compute: str | None = flag("-i", metavar="NAME")
+    managed_network: str | None = flag("-m", metavar="MODE")
+    public_network_access: str | None = flag(metavar="WORD")
+    primary_user_assigned_identity: str | None = flag("-p", metavar="ID")
+    system_datastores_auth_mode: str | None = flag(metavar="WORD")
+    hub_id: str | None = flag(metavar="ID")
+    kind: str | None = flag(metavar="WORD")
+    enable_data_isolation: bool = flag("-e", default=False)
     set_: SetFlag = None
-    update_dependent_resources: bool = flag(
-        "Accepted for compatibility with az; has no effect.", "-u", default=False
-    )
-    provision_network_now: bool = flag("Also provision the managed network.", default=False)
-    no_wait: bool = flag(
-        "Accepted for compatibility with az; the operation completes at once.", default=False
-    )
+    update_dependent_resources: bool = flag("-u", default=False)
+    provision_network_now: bool = flag(default=False)
+    no_wait: bool = flag(default=False)
 
 
-def create(
-    session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
-) -> Exit:
+def create(session: Session, printing: OutputArgs, args: WorkspaceArgs) -> None:
     """Create a workspace in the simulated cloud and print it."""
-    return _write(session, args, output, query, is_new=True)
+    _write(session, args, printing, is_new=True)
 
 
-def update(
-    session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
-) -> Exit:
+def update(session: Session, printing: OutputArgs, args: WorkspaceArgs) -> None:
     """Change a workspace in the simulated cloud. Settings that are not given stay the same."""
-    return _write(session, args, output, query, is_new=False)
+    _write(session, args, printing, is_new=False)
 
 
 def delete(
     session: Session,
-    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
+    name: str | None = flag("-n", metavar="NAME"),
     *,
-    yes: bool = flag("Do not prompt for confirmation.", "-y", default=False),
-    all_resources: bool = flag(
-        "Accepted for compatibility with az; there are no dependent resources.", default=False
-    ),
-    permanently_delete: bool = flag(
-        "Accepted for compatibility with az; deletion is always permanent.", "-p", default=False
-    ),
-    no_wait: bool = flag(
-        "Accepted for compatibility with az; the operation completes at once.", default=False
-    ),
+    yes: bool = flag("-y", default=False),
+    all_resources: bool = flag(default=False),
+    permanently_delete: bool = flag("-p", default=False),
+    no_wait: bool = flag(default=False),
 ) -> Exit:
     """Delete a workspace in the simulated cloud and everything in it."""
     del all_resources, permanently_delete, no_wait
@@ -159,15 +136,12 @@ def delete(
 
 def provision_network(
     session: Session,
-    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
+    printing: OutputArgs,
+    name: str | None = flag("-n", metavar="NAME"),
     *,
-    include_spark: bool = flag("Include Spark jobs.", default=False),
-    no_wait: bool = flag(
-        "Accepted for compatibility with az; the operation completes at once.", default=False
-    ),
-    output: Output = None,
-    query: Query = None,
-) -> Exit:
+    include_spark: bool = flag(default=False),
+    no_wait: bool = flag(default=False),
+) -> None:
     """Provision the managed network of a workspace in the simulated cloud."""
     del no_wait
     with _writing(session) as backend:
@@ -178,13 +152,10 @@ def provision_network(
             " --managed-network allow_internet_outbound` gives it one"
         )
     data = {"spark_ready": include_spark and status == "Active", "status": status}
-    print_data(session, data, output, query)
-    return Exit.OK
+    printing.print(session, data)
 
 
-def _write(
-    session: Session, args: WorkspaceArgs, output: Output, query: Query, *, is_new: bool
-) -> Exit:
+def _write(session: Session, args: WorkspaceArgs, printing: OutputArgs, *, is_new: bool) -> None:
     with _writing(session) as backend:
         data = _data(session, args)
         name = str(data.get("name") or backend.scope.workspace)
@@ -198,8 +169,7 @@ def _write(
         backend.write_workspace(name, data.get("location"), _body(data))
         if data.get("provision_network_now"):
             backend.provision_network(name)
-        print_data(session, _printed(backend.workspace(name)), output, query, _COLUMNS)
-    return Exit.OK
+        printing.print(session, _printed(backend.workspace(name)), _COLUMNS)
 
 
 def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
@@ -292,23 +262,20 @@ def _writing(session: Session) -> Iterator[WritableBackend]:
 
 def show(
     session: Session,
-    name: str | None = flag("The workspace; the configured one by default.", "-n", metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
-) -> Exit:
+    printing: OutputArgs,
+    name: str | None = flag("-n", metavar="NAME"),
+) -> None:
     """Print a workspace. Exits with 3 if it does not exist."""
     with session.backend() as backend:
         body = _reader(backend).workspace(name or backend.scope.workspace)
-        print_data(session, _printed(body), output, query, _COLUMNS)
-    return Exit.OK
+        printing.print(session, _printed(body), _COLUMNS)
 
 
-def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
-    """Print the workspaces of the subscription."""
+def list_(session: Session, printing: OutputArgs) -> None:
+    """Print the workspaces of the subscription, or of the resource group of -g."""
     with session.backend() as backend:
-        workspaces = [_printed(workspace) for workspace in _reader(backend).workspaces()]
-        print_data(session, workspaces, output, query, _COLUMNS)
-    return Exit.OK
+        bodies = _reader(backend).workspaces(session.flags.resource_group)
+        printing.print(session, [_printed(body) for body in bodies], _COLUMNS)
 
 
 def _reader(backend: Backend) -> SupportsWorkspaces:

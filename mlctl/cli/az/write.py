@@ -39,8 +39,7 @@ from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
 from mlctl.source import Document, SourceFile
 from mlctl.source.overlay import FlagValue, with_flag_values
-from mlctl.workflow.model import Planned
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import Planned, wait_until_settled
 
 
 def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:

@@ -39,23 +39,18 @@ from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.schema.text import counted
 from mlctl.workflow.applying import Execution
-from mlctl.workflow.model import PlanOptions, Strategy
-from mlctl.workflow.settling import wait_until_settled
+from mlctl.workflow.model import PlanOptions, Strategy, wait_until_settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatArgs:
     """What of the files is applied, and how resources are replaced."""
 
-    resume: bool = flag(
-        "Only restore what an interrupted apply removed; with a saved plan, carry out the "
-        "rest of that plan.",
-        default=False,
-    )
+    resume: bool = flag(default=False)
     target: Target = None
     keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    plan_only: bool = flag("Apply a saved plan without the files it was made from.", default=False)
+    plan_only: bool = flag(default=False)
 
     def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
         """Return how to plan."""
@@ -87,12 +82,7 @@ def apply(
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:
-    """Bring the workspace to the state in the files: print the plan, ask for approval, apply it.
-
-    The first PATH may be a plan saved by `mlctl plan --out`. It is applied without asking, and
-    refused if the workspace or the files it was made from have changed since. Further paths then
-    name those files, and flags apply to them, regardless of what the plan recorded.
-    """
+    """Bring the workspace to the state in the files: print the plan, ask for approval, apply it."""
     options = selection.options(pruning, settle_s(session))
     if selection.resume and not paths:
         paths = _resumed_paths(session)
@@ -119,8 +109,7 @@ def apply(
             session.say(_refuse_unlimited_pruning(planned.plan))
             return Exit.REFUSED
         code = carry_out_plan(session, backend, planned, args, lease, paths=paths)
-        report_omissions(session, planned)
-        return Exit.ERROR if planned.left_out and code is Exit.OK else code
+        return report_omissions(session, planned, code)
 
 
 def destroy(
@@ -128,17 +117,19 @@ def destroy(
     paths: Paths,
     args: ApplyArgs,
     target: Target = None,
+    keep_going: KeepGoing = False,
     ignore: Ignore = None,
 ) -> Exit:
     """Delete the resources that the files declare: print the plan, ask for approval, delete."""
     report = new_report(session, ignore)
     lease = args.lease(session, "destroy", paths)
-    options = PlanOptions(destroying=True, targets=target or ())
+    options = PlanOptions(destroying=True, targets=target or (), keep_going=keep_going)
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return refuse(report, args.output, Exit.ERROR)
-        return carry_out_plan(session, backend, planned, args, lease, destroying=True)
+        code = carry_out_plan(session, backend, planned, args, lease, destroying=True)
+        return report_omissions(session, planned, code)
 
 
 def _refuse_unlimited_pruning(plan: Plan) -> str:

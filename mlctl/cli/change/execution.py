@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.lease import LeaseRequest, holder
@@ -33,14 +32,9 @@ from mlctl.workflow.model import Planned
 if TYPE_CHECKING:
     from mlctl.render.apply import json_lines
 
-Yes = Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")]
+Yes = Annotated[bool, flag("--yes", "-y")]
 
-
-class ApplyFormat(StrEnum):
-    """Output formats of apply and destroy."""
-
-    HUMAN = "human"
-    JSON = "json"
+ApplyFormat: TypeAlias = Literal["human", "json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,24 +42,12 @@ class ApplyArgs:
     """How a plan is carried out."""
 
     yes: Yes = False
-    parallelism: int = flag(
-        "How many resources to change in parallel.", default=PARALLELISM, metavar="N", min=1, max=64
-    )
-    lock_timeout: str | None = flag(
-        "How long to wait for another apply of the same project (10m).", metavar="DURATION"
-    )
-    no_lock: bool = flag(
-        "Do not take a lease, even if others may apply at the same time.", default=False
-    )
-    check: bool = flag("Run every check of an apply without writing anything.", default=False)
-    in_order: bool = flag(
-        "Apply several environments one after the other, in the order of mlctl.yml, until one "
-        "fails.",
-        default=False,
-    )
-    output: ApplyFormat = flag(
-        "human, or json with one event per line.", "-o", default=ApplyFormat.HUMAN
-    )
+    parallelism: int = flag(default=PARALLELISM, metavar="N", min=1, max=64)
+    lock_timeout: str | None = flag(metavar="DURATION")
+    no_lock: bool = flag(default=False)
+    check: bool = flag(default=False)
+    in_order: bool = flag(default=False)
+    output: ApplyFormat = flag("-o", default="human")
 
     def lease(self, session: Session, verb: str, paths: Sequence[str]) -> LeaseRequest | None:
         """Return the lease of the project in `mlctl.yml`; None without one, and with --no-lock."""
@@ -87,7 +69,7 @@ class ApplyArgs:
 
 def refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
     """Return the exit code, after printing the findings with `-o json`."""
-    if output is ApplyFormat.JSON:
+    if output == "json":
         from mlctl.render.apply import json_lines
 
         json_lines.refuse(report, _stream())
@@ -106,7 +88,7 @@ def carry_out_plan(
 ) -> Exit:
     """Show a plan, ask unless `--yes`, and carry it out."""
     plan = planned.plan
-    if args.output is ApplyFormat.HUMAN:
+    if args.output == "human":
         show_plan(session, planned)
     if planned.refused:
         code = Exit.REFUSED if plan.refusals else Exit.REJECTED
@@ -142,7 +124,7 @@ def carry_out(
 
     `warnings` are those of the plan; with `-o json` they are printed here.
     """
-    if output is ApplyFormat.JSON:
+    if output == "json":
         show = partial(_print_json, destroying=destroying, warnings=warnings)
         try:
             return _exit_code(perform(session, backend, execution, show))
@@ -208,8 +190,8 @@ def _now() -> str:
 
 def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int = 0) -> Exit:
     """Return OK if the user types `yes`, or the number of `pruned`; an error if nobody can."""
-    if output is ApplyFormat.JSON or not sys.stdin.isatty():
-        why = "-o json shows no plan to approve" if output is ApplyFormat.JSON else "no terminal"
+    if output == "json" or not sys.stdin.isatty():
+        why = "-o json shows no plan to approve" if output == "json" else "no terminal"
         session.say(
             f"ERROR: cannot ask for approval here ({why}); pass --yes to proceed without it."
         )

@@ -25,23 +25,12 @@ _LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and long ke
 
 def export(
     session: Session,
-    to: Path = flag("The folder to write to; created if needed.", default=..., metavar="DIR"),
-    targets: list[str] | None = argument(
-        "Kinds (compute) and addresses (compute/NAME); everything by default.",
-        default=None,
-        metavar="KIND|ADDRESS...",
-    ),
-    overwrite: bool = flag("Overwrite existing files.", default=False),
-    all_versions: bool = flag(
-        "Export every version of an asset, not only the newest.", default=False
-    ),
+    to: Path = flag(default=..., metavar="DIR"),
+    targets: list[str] | None = argument(default=None, metavar="KIND|ADDRESS..."),
+    overwrite: bool = flag(default=False),
+    all_versions: bool = flag(default=False),
 ) -> Exit:
-    """Write live resources as clean YAML that plans with no changes.
-
-    Defaults are omitted and secrets become `${{ env.NAME }}`, with comments where this applies. The
-    newest version of each asset is written, unless the address names another or all versions are
-    requested. References to assets that were declared inline (anonymous assets) are kept.
-    """
+    """Write live resources as clean YAML that plans with no changes."""
     selections = [_parse_selection(text) for text in targets or KINDS]
     with session.backend() as backend:
         resources = {live.address: live for live in _select(backend, selections, all_versions)}

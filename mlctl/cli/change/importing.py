@@ -19,17 +19,11 @@ def import_(
     session: Session,
     paths: Paths,
     args: ApplyArgs,
-    take_from: list[str] | None = flag(
-        "Also import resources that this project owns (repeatable).", "--from", metavar="PROJECT"
-    ),
+    take_from: list[str] | None = flag("--from", metavar="PROJECT"),
     target: Target = None,
     ignore: Ignore = None,
 ) -> Exit:
-    """Adopt resources that the files declare but the project did not create, by tagging them.
-
-    Only the tags are written. Differences from the files remain until `apply` or `pull`. Resources
-    that belong to another project are refused, unless --from names that project.
-    """
+    """Adopt resources that the files declare but the project did not create, by tagging them."""
     ownership = session.settings.project.ownership()
     if ownership.project is None or not ownership.tagged:
         raise UsageError(

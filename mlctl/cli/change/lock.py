@@ -9,7 +9,7 @@ from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
 from mlctl.cli.change.execution import Yes
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.render.apply import leases
 from mlctl.service_errors import Permanent
 from mlctl.source.files import PROJECT_FILE
@@ -17,35 +17,23 @@ from mlctl.source.files import PROJECT_FILE
 NONE_HELD = "No lease is held: no project is being applied to this workspace."
 
 
-def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
-    """Show the leases of the workspace, for every project: who is applying, since when, with what.
-
-    Each lease expires at the time shown unless its holder renews it.
-    """
+def show(session: Session, output: Output = "table", query: Query = None) -> None:
+    """Show the workspace's leases, for every project: who is applying, since when, with what."""
     with session.backend() as backend:
         documents = [leases.document(lease) for lease in _leases(backend).held()]
     if not documents:
         session.note(NONE_HELD)
-    if documents or output is not OutputFormat.TABLE:
+    if documents or output != "table":
         print_data(session, documents, output, query, leases.COLUMNS)
-    return Exit.OK
 
 
 def break_(
     session: Session,
-    project: str | None = flag("The project; by default that of mlctl.yml.", metavar="NAME"),
-    older_than: str = flag(
-        "Only if the lease has been held for longer than this (1h).",
-        default="0s",
-        metavar="DURATION",
-    ),
+    project: str | None = flag(metavar="NAME"),
+    older_than: str = flag(default="0s", metavar="DURATION"),
     yes: Yes = False,
 ) -> Exit:
-    """Break the lease of a project whose holder is stuck. A killed holder's lease expires in 60 s.
-
-    A holder that is still running notices before its next write, starts nothing more, and reports
-    what is left.
-    """
+    """Break the lease of a project whose holder is stuck."""
     name = project or session.settings.project.text("project")
     if name is None:
         raise UsageError(f"give --project, or name one in {PROJECT_FILE}")

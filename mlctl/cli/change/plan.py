@@ -41,19 +41,14 @@ _ORDINARY = (
 class PlanArgs:
     """What to plan, and what to do with the plan."""
 
-    output: PlanFormat = flag(
-        "Output format; markdown suits a pull request.", "-o", default=PlanFormat.HUMAN
-    )
-    out: Path | None = flag("Save the plan for `mlctl apply FILE`.", metavar="FILE")
-    detailed_exitcode: bool = flag(
-        "Exit with 2 if there are changes (or something could not be compared), else 0.",
-        default=False,
-    )
-    destroy: bool = flag("Plan the deletion of everything that the files declare.", default=False)
+    output: PlanFormat = flag("-o", default="human")
+    out: Path | None = flag(metavar="FILE")
+    detailed_exitcode: bool = flag(default=False)
+    destroy: bool = flag(default=False)
     target: Target = None
     keep_going: KeepGoing = False
     replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
-    write: bool = flag("With blue-green, write the new names to the files now.", default=False)
+    write: bool = flag(default=False)
 
     def check(self, pruning: PruneArgs) -> None:
         """Refuse flags that exclude each other."""
@@ -98,11 +93,7 @@ def plan(
     forecast: PlanForecastArgs,
     work: BatchFlags,
 ) -> Exit:
-    """Show what apply would change, and why, without writing to the workspace.
-
-    Exits with 1 if the files have errors or the backend is expected to reject the plan, and with 5
-    if the project's policies forbid it.
-    """
+    """Show what apply would change, and why, without writing to the workspace."""
     wanted_forecast = PlanForecast.of(session, forecast, work, destroying=args.destroy)
     args.check(pruning)
     report = rules.report(session)
@@ -114,15 +105,14 @@ def plan(
         if wanted_forecast is not None:
             document = wanted_forecast.document(planned.plan, planned.graph, backend)
     show_plan(session, planned, args.output, document)
-    if document is not None and args.output is not PlanFormat.JSON:
-        of_plan.show(session, document, markdown=args.output is PlanFormat.MARKDOWN)
+    if document is not None and args.output != "json":
+        of_plan.show(session, document, markdown=args.output == "markdown")
     suggest_next_steps(session, planned, backend)
-    report_omissions(session, planned)
     if planned.texts and not planned.refused:
         _write_names(session, planned, args)
     if args.out is not None:
         _save(session, planned, args.out, _inputs_of(session, planned, args, pruning, paths))
-    code = _exit_code(planned, args)
+    code = report_omissions(session, planned, _exit_code(planned, args))
     if document is not None and code in (Exit.OK, Exit.CHANGES):
         breaches = session.policies.of_forecast(document)
         if breaches:
@@ -192,8 +182,6 @@ def _exit_code(planned: Planned, args: PlanArgs) -> Exit:
     if planned.plan.refusals:
         return Exit.REFUSED
     if planned.refused:
-        return Exit.ERROR
-    if planned.left_out:
         return Exit.ERROR
     differs = not planned.plan.empty or planned.plan.in_motion
     return Exit.CHANGES if args.detailed_exitcode and differs else Exit.OK

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.shell import InvalidValue, Session, UsageError, flag
+from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.dataclasses import dataclass
@@ -33,49 +32,20 @@ from mlctl.workflow.planning import plan_files
 
 _REGISTRY = "azureml://registries/"
 
-Target = Annotated[
-    list[str] | None,
-    flag(
-        "Only this resource and its dependencies: compute/NAME (repeatable).",
-        "--target",
-        metavar="ADDRESS",
-    ),
-]
-KeepGoing = Annotated[
-    bool,
-    flag("Skip files with errors and continue with the others; still exits with 1."),
-]
-ReplaceStrategy = Annotated[
-    Strategy,
-    flag(
-        "in-place: delete, then create. blue-green: create under a new name (written to the "
-        "files), update references to it, and delete the old resource last.",
-        "--replace-strategy",
-    ),
-]
+Target = Annotated[list[str] | None, flag("--target", metavar="ADDRESS")]
+KeepGoing = Annotated[bool, flag()]
+ReplaceStrategy = Annotated[Strategy, flag("--replace-strategy")]
 
-
-class PlanFormat(StrEnum):
-    """Output formats of plan."""
-
-    HUMAN = "human"
-    JSON = "json"
-    MARKDOWN = "markdown"
+PlanFormat: TypeAlias = Literal["human", "json", "markdown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneArgs:
     """The flags about ownership of the commands that plan files."""
 
-    no_tags: bool = flag("Do not tag resources, even if mlctl.yml names a project.", default=False)
-    prune: bool = flag(
-        "Also delete resources that the project owns (by tag) and no file declares.", default=False
-    )
-    prune_limit: int | None = flag(
-        "Refuse to prune more than N resources; required for --yes with --prune.",
-        metavar="N",
-        min=0,
-    )
+    no_tags: bool = flag(default=False)
+    prune: bool = flag(default=False)
+    prune_limit: int | None = flag(metavar="N", min=0)
 
     def check(self) -> None:
         """Refuse a limit without pruning."""
@@ -151,7 +121,7 @@ def _names_registry(resource: Resource) -> bool:
 def show_plan(
     session: Session,
     planned: Planned,
-    output: PlanFormat = PlanFormat.HUMAN,
+    output: PlanFormat = "human",
     forecast: dict[str, Data] | None = None,
 ) -> None:
     """Print the plan, and its forecast if requested; changes to files come first."""
@@ -161,7 +131,7 @@ def show_plan(
         from mlctl.render.plan.patch import patch_of
 
         patch = patch_of({path: new.after for path, new in planned.texts.items()})
-    if output is PlanFormat.JSON:
+    if output == "json":
         from mlctl.render.plan import plan_json
 
         extra: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
@@ -171,8 +141,8 @@ def show_plan(
     if patch:
         from mlctl.render.plan.patch import with_heading
 
-        session.out(with_heading(patch, markdown=output is PlanFormat.MARKDOWN))
-    if output is PlanFormat.MARKDOWN:
+        session.out(with_heading(patch, markdown=output == "markdown"))
+    if output == "markdown":
         from mlctl.render.plan import markdown
 
         session.out(markdown.plan(plan))
@@ -184,12 +154,14 @@ def show_plan(
         session.out(blocks.human(plan, color=color, width=session.width, verbose=verbose))
 
 
-def report_omissions(session: Session, planned: Planned) -> None:
-    """Name the files with errors that the plan leaves out."""
-    if planned.left_out:
-        names = listed(sorted(planned.left_out), "and")
-        count = counted(len(planned.left_out), "file")
-        session.say(f"ERROR: {count} with errors left out: {names}.")
+def report_omissions(session: Session, planned: Planned, code: Exit) -> Exit:
+    """Name the files with errors that the plan leaves out; with them, no exit code is 0."""
+    if not planned.left_out:
+        return code
+    names = listed(sorted(planned.left_out), "and")
+    count = counted(len(planned.left_out), "file")
+    session.say(f"ERROR: {count} with errors left out: {names}.")
+    return Exit.ERROR if code in (Exit.OK, Exit.CHANGES) else code
 
 
 def suggest_next_steps(session: Session, planned: Planned, backend: Backend) -> None:

@@ -8,23 +8,19 @@ from pathlib import Path
 from mlctl import inert, planfile
 from mlctl.cli.change.planning import PlanFormat
 from mlctl.cli.files.graph import Picture, render_picture
-from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
+from mlctl.cli.shell import Session, UsageError, argument, flag
 
 
 def show(
     session: Session,
-    plan: Path = argument("A file that `mlctl plan --out` wrote.", metavar="PLAN"),
-    output: PlanFormat = flag(
-        "human, or json in the format of `terraform show -json`.", "-o", default=PlanFormat.HUMAN
-    ),
-    graph: Picture | None = flag(
-        "Draw the changes instead, in the order in which they are applied.", "--graph"
-    ),
-) -> Exit:
+    plan: Path = argument(metavar="PLAN"),
+    output: PlanFormat = flag("-o", default="human"),
+    graph: Picture | None = flag("--graph"),
+) -> None:
     """Show a saved plan. Reads only that file, no workspace and no YAML."""
     from mlctl.render.plan import saved as render
 
-    if output is PlanFormat.MARKDOWN:
+    if output == "markdown":
         raise UsageError(
             "a saved plan is shown as human or json; for markdown use `mlctl plan -o markdown`"
         )
@@ -38,11 +34,10 @@ def show(
         ]
         panel = render.picture(saved.document, order)
         session.out(render_picture(session, [panel], graph).rstrip("\n"))
-    elif output is PlanFormat.JSON:
+    elif output == "json":
         session.out_data(inert.as_json(saved.document))
     else:
         session.out(render.human(saved.document, color=session.color(sys.stdout)))
-    return Exit.OK
 
 
 COMMANDS = {"show": show}

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
-from mlctl.cli.shell import Exit, Group, InvalidValue, Session, flag
+from mlctl.cli.shell import Group, InvalidValue, Session, flag
 from mlctl.cli.shell.code import CodeArgs, python_of
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
     from mlctl.emulator.instance_file import EmulatorInstance
     from mlctl.emulator.requests.settings import EmulatorSettings
-    from mlctl.simulator.control_plane.http_faults import OperationStyle
+    from mlctl.simulator.control_plane.faults import OperationStyle
 
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
 TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
@@ -34,48 +34,27 @@ _FASTEST = 1e9  # virtual seconds per real second
 class ServerArgs:
     """Where the emulator listens, with which files, for whom."""
 
-    port: int = flag("The port; 0 picks a free one.", default=0, min=0, max=65535)
-    host: str = flag("The address to listen on.", default="127.0.0.1")
-    allow_host: list[str] | None = flag(
-        "An additional host name for clients (repeatable).", metavar="NAME"
-    )
-    db: Path | None = flag("The state file; by default that of `mlctl local`.", metavar="FILE")
-    cert_dir: Path = flag(
-        "The folder of the certificate; created if needed.",
-        default=Path(".mlctl", "emulator"),
-        metavar="DIR",
-    )
-    http: bool = flag(
-        "Use plain HTTP; the Azure SDK refuses to send tokens over it.", default=False
-    )
-    token: str | None = flag(
-        "What callers must know; needed off loopback. Others can read it in the list of"
-        f" processes: name a file, or set ${TOKEN_VARIABLE}.",
-        metavar="SECRET|@FILE",
-    )
+    port: int = flag(default=0, min=0, max=65535)
+    host: str = flag(default="127.0.0.1")
+    allow_host: list[str] | None = flag(metavar="NAME")
+    db: Path | None = flag(metavar="FILE")
+    cert_dir: Path = flag(default=Path(".mlctl", "emulator"), metavar="DIR")
+    http: bool = flag(default=False)
+    token: str | None = flag(metavar="SECRET|@FILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerArgs:
     """How the emulator answers, and what it logs."""
 
-    pace: str = flag(
-        "virtual: operations are complete when polled; xN: N times real time.",
-        "--time",
-        default="virtual",
-        metavar="virtual|real|xN",
-    )
-    as_json: bool = flag("Print the addresses as one line of JSON.", "--json", default=False)
-    record: Path | None = flag(
-        "Append every request and response to a file, as JSON lines.", metavar="FILE"
-    )
-    strict_workspaces: bool = flag(
-        "Refuse workspaces that were not created; one exists.", default=False
-    )
-    page_size: int = flag("Number of items on a page of a list.", default=100, min=1, max=5000)
+    pace: str = flag("--time", default="virtual", metavar="virtual|real|xN")
+    as_json: bool = flag("--json", default=False)
+    record: Path | None = flag(metavar="FILE")
+    strict_workspaces: bool = flag(default=False)
+    page_size: int = flag(default=100, min=1, max=5000)
 
 
-def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> Exit:
+def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> None:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
     _require_extras(http=server.http)
     token = _token(session, server.token)
@@ -105,10 +84,9 @@ def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: Co
         )
     except StartError as error:
         raise Permanent("NoSite", str(error)) from error
-    return Exit.OK
 
 
-def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
+def env(session: Session, output: Output = "none", query: Query = None) -> None:
     """Print the exports that point unmodified programs to the running emulator: eval "$(mlctl
     emulator env)".
     """
@@ -116,11 +94,10 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
 
     running = running_instance()
     pairs = instance_file.environment_variables(running, session.environment)
-    if output is OutputFormat.NONE and query is None:
+    if output == "none" and query is None:
         session.out_data(instance_file.export_lines(pairs))
     else:
         print_data(session, dict(pairs), output, query)
-    return Exit.OK
 
 
 def running_instance() -> EmulatorInstance:
@@ -211,7 +188,7 @@ def _settings(
 
 
 def _style(session: Session) -> OperationStyle:
-    from mlctl.simulator.control_plane.http_faults import OperationStyle
+    from mlctl.simulator.control_plane.faults import OperationStyle
 
     text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
     if text not in [style.value for style in OperationStyle]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from mlctl import catalog, files
 from mlctl.catalog import prices
 from mlctl.catalog.prices import Price, pair_of
-from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, argument, flag
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell import Group, InvalidValue, Session, UsageError, argument, flag
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.cli.shell.scope import LOCATION, price_cache
 from mlctl.cli.shell.streams import OutputError
@@ -25,18 +25,12 @@ _NOT_ALLOWED = (401, 403)
 
 def show(
     session: Session,
-    size: str | None = argument("A VM size; all sizes by default.", default=None, metavar="SIZE"),
-    region: str | None = flag("A region; all regions by default.", metavar="REGION"),
-    output: Output = OutputFormat.TABLE,
+    size: str | None = argument(default=None, metavar="SIZE"),
+    region: str | None = flag(metavar="REGION"),
+    output: Output = "table",
     query: Query = None,
-) -> Exit:
-    """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates.
-
-    Eviction rates are in percent per hour, as observed by Azure over 28 days. Low-priority nodes
-    are Spot VMs. The price list is the one given by --price-file, by `prices: FILE` in mlctl.yml,
-    written by `mlctl catalog refresh`, or built into mlctl, in this order; plans, forecasts and the
-    simulated cloud use it. Unknown values are null.
-    """
+) -> None:
+    """List VM prices by region in USD per hour, dedicated and Spot, with Spot eviction rates."""
     price_list = session.price_list
     sizes = {name for name, _ in price_list.every_price}
     if size is not None and size.casefold() not in sizes:
@@ -64,34 +58,16 @@ def show(
         day, _, source = origin.partition(", ")
         session.note(clean(f"USD, {prices.OF}, {day}: {source}"))
     print_data(session, data, output, query)
-    return Exit.OK
 
 
 def refresh(
     session: Session,
-    sizes: list[str] | None = argument(
-        "VM sizes; by default those in the files of this folder.", default=None, metavar="SIZE..."
-    ),
-    region: list[str] | None = flag(
-        "A region (repeatable); by default those of the files or of the workspace.",
-        metavar="REGION",
-    ),
-    every: bool = flag(
-        "All sizes that mlctl knows; in all regions without --region.", "--all", default=False
-    ),
-    out: Path | None = flag(
-        "The file to write, for `prices:` in mlctl.yml; by default a file in ~/.cache that "
-        "all commands read.",
-        metavar="FILE",
-    ),
-) -> Exit:
-    """Fetch current VM prices from Azure and write them to a price list.
-
-    The Azure Retail Prices API needs no login; $MLCTL_PRICES_URL selects another address. With the
-    azure backend, mlctl also queries Azure Resource Graph for Spot eviction rates, and for prices
-    that the API lacks. The existing list is replaced as a whole, and only after all pages have been
-    read.
-    """
+    sizes: list[str] | None = argument(default=None, metavar="SIZE..."),
+    region: list[str] | None = flag(metavar="REGION"),
+    every: bool = flag("--all", default=False),
+    out: Path | None = flag(metavar="FILE"),
+) -> None:
+    """Fetch current VM prices from Azure and write them to a price list."""
     from mlctl.catalog import retail, spot_tables
 
     if every and sizes:
@@ -115,7 +91,6 @@ def refresh(
     path = price_cache(session.environment) if out is None else files.expanded(out)
     _write(session, path, " and ".join(sources), fetched)
     _report(session, path, names, fetched)
-    return Exit.OK
 
 
 def _used(session: Session) -> tuple[list[str], list[str]]:

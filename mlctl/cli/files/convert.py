@@ -2,15 +2,164 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count, product
 from pathlib import Path
+from string import ascii_lowercase
+from textwrap import wrap
 
 from mlctl import files, source
-from mlctl.cli.files import convert_pool as to_cluster
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.kinds import Resource
+from mlctl.pointer import Data
 from mlctl.source import SourceFile
+
+SIZE = "Standard_D4s_v3"
+_SCHEMA = "https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json"
+_LONGEST = 24  # characters of a cluster's name, by its documentation
+_SHORTEST = 3
+_WIDTH = 100
+_IDLE = 120
+
+
+def cluster_of(pool: Resource, name: str, size: str = SIZE) -> str:
+    """Return the document of a cluster called `name` that replaces a valid pool."""
+    vms = int(pool.effective("vm_count"))
+    fields: dict[str, Data] = {"name": name, "type": "amlcompute"}
+    if pool.text("description"):
+        fields["description"] = pool.text("description")
+    fields |= {
+        "size": size,
+        "tier": "dedicated",
+        "min_instances": vms,
+        "max_instances": max(vms, 1),
+        "idle_time_before_scale_down": _IDLE,
+    }
+    tags = pool.get("tags")
+    if isinstance(tags, dict) and tags:
+        fields["tags"] = {key: _text(value) for key, value in tags.items()}
+    remarks = {
+        "name": _renamed(pool.address.name, name),
+        "size": "A pool did not name the size of its VMs; `mlctl compute list-sizes` has a choice.",
+        "tier": "Like the VMs of a pool, these are never preempted.",
+        "min_instances": _scale(vms),
+    }
+    head = (
+        f"The cluster in place of the Batch Pool `{pool.address.name}`."
+        f" {pool.kind.retired_service or ''}."
+    )
+    return "".join(
+        [
+            _comment(head),
+            f"$schema: {_SCHEMA}\n",
+            *(
+                _comment(remarks.get(key, "")) + source.dump_inert({key: fields[key]})
+                for key in fields
+            ),
+            "\n# What differs:\n",
+            *(_comment(difference, "# - ", "#   ") for difference in _differences(name)),
+        ]
+    )
+
+
+def cluster_names(pools: Iterable[str]) -> Iterator[str]:
+    """Return a valid, unique cluster name for each pool."""
+    used: set[str] = set()
+    for pool in pools:
+        valid = _valid_name(pool)
+        name, ends = valid, _ends()
+        while name.casefold() in used:
+            end = next(ends)
+            name = valid[: _LONGEST - len(end)].rstrip("-") + end
+        used.add(name.casefold())
+        yield name
+
+
+def _valid_name(pool: str) -> str:
+    """Convert a pool's name to a cluster's: not too long, and a letter after every dash."""
+    name = pool[:_LONGEST].rstrip("-")
+    tail = re.search(r"(?:-[^A-Za-z-]*)+$", name)  # dashes followed only by digits
+    if tail is not None:
+        name = name[: tail.start()] + tail[0].replace("-", "")
+    return name if len(name) >= _SHORTEST else f"{name}-pool"
+
+
+def _ends() -> Iterator[str]:
+    """Return a, b, ... z, aa, ab, ..."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _renamed(pool: str, name: str) -> str:
+    if pool == name:
+        return ""
+    return (
+        f"The pool was `{pool}`. Names of clusters have {_SHORTEST} to {_LONGEST} characters, and a"
+        " letter after every dash."
+    )
+
+
+def _scale(vms: int) -> str:
+    if vms == 0:
+        return "The pool had no VMs. A cluster may grow, and has no node while no job runs."
+    return "As many as the pool had, all the time: the cluster does not scale."
+
+
+def _differences(name: str) -> Iterator[str]:
+    yield (
+        "The bill. A pool was charged in compute hours, from the end of a VM's provisioning until"
+        " its deletion, to the billing plan of its web service. A cluster's nodes are charged as"
+        " VMs of the subscription, from when they are being prepared until they have left, with"
+        " jobs or without."
+    )
+    yield (
+        "Stopping it. Resizing a pool to 0 VMs stopped the bill. Here that is `min_instances: 0`:"
+        f" nodes that no job has used for `idle_time_before_scale_down` ({_IDLE} s) go, and come"
+        " back with the next job, which waits minutes for them."
+    )
+    yield (
+        "Jobs. A pool ran what was sent to a web service's Batch Requests URL with its id as"
+        " `AzureBatchPoolId`. A cluster runs the jobs of a batch endpoint: rebuild the web service"
+        " as a model or a pipeline component, declare a batch endpoint and a batch deployment with"
+        f" `compute: azureml:{name}`, and send jobs with `mlctl batch-endpoint invoke`."
+    )
+    yield (
+        "Order. A pool started a job at once when a VM was free, and else first in, first out: one"
+        " job on one VM. A cluster has no queue of its own that promises an order, and a job takes"
+        " `resources.instance_count` nodes, over which it shares out its mini-batches."
+    )
+    yield (
+        "Limits. Customer support set how many pools an account had, and how many VMs each of them."
+        " A cluster counts against the core quotas of its size's family and of the region, with"
+        " `max_instances` nodes, whether they run or not."
+    )
+    yield (
+        "Network. A pool was in no network of yours. A cluster can be: `network_settings`, and"
+        " `enable_node_public_ip: false`."
+    )
+
+
+def _text(value: Data) -> str:
+    """Return the value of a tag as text, which a cluster's tags must be."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _comment(text: str, first: str = "# ", following: str = "# ") -> str:
+    """Wrap `text` as lines of comment; "" for an empty text."""
+    lines = wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=following,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return "".join(f"{line}\n" for line in lines)
+
 
 _NAME = "<converted>"
 
@@ -18,24 +167,15 @@ _NAME = "<converted>"
 def convert(
     session: Session,
     paths: Paths,
-    out: Path | None = flag("The file to write; standard output by default.", "-o", metavar="FILE"),
-    size: str = flag(
-        "The VM size of the clusters; pools do not declare one.",
-        default=to_cluster.SIZE,
-        metavar="SIZE",
-    ),
+    out: Path | None = flag("-o", metavar="FILE"),
+    size: str = flag(default=SIZE, metavar="SIZE"),
 ) -> Exit:
-    """Convert Batch pools to compute clusters, and report the differences.
-
-    Batch pools belonged to Machine Learning Studio (classic), which is retired. A cluster keeps as
-    many nodes as its pool had VMs; comments list the other differences. The generated files are
-    validated like any others.
-    """
+    """Convert Batch pools to compute clusters, and report the differences."""
     pools = _pools(session, paths)
     if not pools:
         return Exit.ERROR
-    names = to_cluster.names(pool.address.name for pool in pools)
-    text = "---\n".join(to_cluster.convert(*pair, size) for pair in zip(pools, names, strict=True))
+    names = cluster_names(pool.address.name for pool in pools)
+    text = "---\n".join(cluster_of(*pair, size) for pair in zip(pools, names, strict=True))
     if not _valid(session, text):
         return Exit.ERROR
     return _write(session, text, out)

@@ -136,32 +136,14 @@ class Build:
 
 def check(
     session: Session,
-    paths: list[str] = argument(
-        "Documents, conda files, requirements and Dockerfiles, folders of these, or an "
-        "environment in the workspace (NAME, NAME:VERSION).",
-        metavar="PATH|NAME...",
-    ),
-    resolve: bool = flag(
-        "Also query a package index with uv or pip; nothing is installed.", default=False
-    ),
-    python: str | None = flag(
-        "The Python version for environments that do not name one; 3.10 by default.",
-        metavar="VERSION",
-    ),
-    output: FindingsFormat = flag(
-        "Output format of the findings.", "-o", default=FindingsFormat.HUMAN
-    ),
+    paths: list[str] = argument(metavar="PATH|NAME..."),
+    resolve: bool = flag(default=False),
+    python: str | None = flag(metavar="VERSION"),
+    output: FindingsFormat = flag("-o", default="human"),
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:
-    """Check whether an environment's image will build, before you wait for a build on Azure.
-
-    Offline checks: conflicting packages, versions that do not exist, missing packages that scoring
-    scripts need, and retired Python versions, images and packages. With --resolve, mlctl also asks
-    a package index to resolve the packages for Linux on x86-64 and the environment's Python. Conda
-    packages are looked up by their names on that index, and those that it lacks are reported. Exits
-    with 1 if there is an error.
-    """
+    """Check whether an environment's image will build, before you wait for a build on Azure."""
     if python is not None and not re.fullmatch(r"3\.\d{1,2}", python):
         raise InvalidValue(f"`{python}` is no version of Python: write 3.12", flag="--python")
     report = new_report(session, ignore, None, strict=strict)

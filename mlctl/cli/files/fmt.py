@@ -57,20 +57,11 @@ class _File:
 
 def fmt(
     session: Session,
-    paths: list[str] | None = argument(
-        "Files, folders, globs, or - for stdin to stdout; this folder by default.",
-        default=None,
-        metavar="PATH...",
-    ),
-    check: bool = flag("Do not write; exit with 1 if a file would change.", default=False),
-    diff: bool = flag("Do not write; show what would change.", default=False),
+    paths: list[str] | None = argument(default=None, metavar="PATH..."),
+    check: bool = flag(default=False),
+    diff: bool = flag(default=False),
 ) -> Exit:
-    """Format files: order of keys, indentation, whitespace and line endings.
-
-    The meaning of files, quotes and comments stay the same. Keys are in the order of the schemas,
-    which is the order that az uses. Files of other tools are left alone; files that cannot be
-    formatted safely are skipped with a note. Prints the names of changed files.
-    """
+    """Format files: order of keys, indentation, whitespace and line endings."""
     report = Report()
     paths_ = paths or ["."]
     places = files.places(paths_)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag
@@ -18,29 +17,15 @@ if TYPE_CHECKING:
 
 _TIMEOUT = 60.0  # seconds that Graphviz may take
 
-
-class Picture(StrEnum):
-    """The formats of a picture."""
-
-    TEXT = "text"
-    MERMAID = "mermaid"
-    DOT = "dot"
-    SVG = "svg"
+Picture: TypeAlias = Literal["text", "mermaid", "dot", "svg"]
 
 
 def graph(
     session: Session,
     paths: Paths,
-    output: Picture = flag(
-        "A tree of text, or a picture: mermaid, dot, or svg (drawn by Graphviz's `dot`).",
-        "-o",
-        default=Picture.TEXT,
-    ),
+    output: Picture = flag("-o", default="text"),
 ) -> Exit:
-    """Draw the resources in files and the references between them, and the steps of pipelines.
-
-    In a pipeline, an arrow stands for data: from the step that writes it to the step that reads it.
-    """
+    """Draw the resources in files and the references between them, and the steps of pipelines."""
     from mlctl.render.graph import drawing
 
     report = new_report(session)
@@ -63,13 +48,13 @@ def render_picture(session: Session, panels: Sequence[Panel], picture: Picture) 
     from mlctl.render.graph import markup
 
     match picture:
-        case Picture.TEXT:
+        case "text":
             return markup.text(panels)
-        case Picture.MERMAID:
+        case "mermaid":
             return markup.mermaid(panels)
-        case Picture.DOT:
+        case "dot":
             return markup.dot(panels)
-        case Picture.SVG:
+        case "svg":
             svg = _svg(markup.dot(panels))
             if svg is None:
                 session.say("note: Graphviz's `dot` draws no SVG here; this is Mermaid's text")

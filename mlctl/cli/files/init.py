@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mlctl import files, schema, source
 from mlctl.cli.files.fmt import canonical
 from mlctl.cli.shell import Exit, Session, UsageError, argument, flag, streams
-from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Report
 from mlctl.schema.text import nearest
 from mlctl.source.files import PROJECT_FILE
@@ -21,46 +22,6 @@ _MOST = 1 << 20  # bytes of a file of a template
 _LEFT = ("README.md",)  # of samples: it describes their place
 
 
-@dataclass(frozen=True, slots=True)
-class _Template:
-    """A sample: its title, and what differs in production.
-
-    - `unique`: the names that only one workspace of a region can have.
-    - `protected`: what nobody deletes in production. `bigger`: what has more nodes there, and how.
-    - `variables`: names of variables, with their values elsewhere and in production; they replace
-      these keys' values in the files.
-    """
-
-    title: str
-    unique: tuple[str, ...]
-    protected: str
-    bigger: tuple[str, str]
-    variables: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-
-def _on_cluster(title: str, cluster: str, *more_files: str) -> _Template:
-    name = f"compute/{cluster}-prod"
-    return _Template(title, (cluster, *more_files), name, (name, "max_instances: 8"))
-
-
-_TEMPLATES: Mapping[str, _Template] = {
-    "low-priority-batch": _on_cluster(
-        "a model behind a batch endpoint, on low-priority nodes",
-        "low-pri-cluster",
-        "heart-classifier-batch",
-    ),
-    "pipeline-batch": _on_cluster(
-        "a pipeline behind a batch endpoint", "pipeline-cluster", "word-count-batch"
-    ),
-    "training": _on_cluster("a training job that resumes from its checkpoints", "spare-nodes"),
-    "online-blue-green": _Template(
-        "two model versions that share the traffic of an online endpoint",
-        ("heart-risk",),
-        "online-endpoint/heart-risk-prod",
-        ("online-deployment/heart-risk-prod/blue", "instance_count: 3"),
-        {"blue": (0, 90), "green": (100, 10)},
-    ),
-}
 _PROJECT = """\
 # Settings for all files in this folder.
 project: {project}
@@ -85,21 +46,11 @@ _PROD = """\
 
 def init(
     session: Session,
-    template: str | None = argument(
-        f"{', '.join(_TEMPLATES)}; if omitted, you choose one in a terminal.",
-        default=None,
-        metavar="TEMPLATE",
-    ),
-    to: Path = flag("The folder to write to; created if needed.", default=Path(), metavar="DIR"),
-    project: str | None = flag(
-        "The name of the project; the name of the folder by default.",
-        metavar="NAME",
-    ),
+    template: str | None = argument(default=None, metavar="TEMPLATE"),
+    to: Path = flag(default=Path(), metavar="DIR"),
+    project: str | None = flag(metavar="NAME"),
 ) -> Exit:
-    """Create a project from a template: resource files, and mlctl.yml with dev and prod.
-
-    Existing files are never overwritten.
-    """
+    """Create a project from a template: resource files, and mlctl.yml with dev and prod."""
     chosen = _template(template)
     name = _project(project, to)
     texts = {to / path: content for path, content in _contents(chosen, name).items()}
@@ -119,12 +70,17 @@ def init(
     return Exit.OK
 
 
+def _templates() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
 def _template(choice: str | None) -> str:
     """Return the name of the template, asking on a terminal if it is absent."""
-    names = list(_TEMPLATES)
+    templates = _templates()
+    names = list(templates)
     if choice is None and sys.stdin.isatty():
-        for number, (name, template) in enumerate(_TEMPLATES.items(), 1):
-            streams.say(f"{number}. {name}: {template.title}")
+        for number, (name, template) in enumerate(templates.items(), 1):
+            streams.say(f"{number}. {name}: {template['title']}")
         choice = _ask(f"Template (1-{len(names)}) [1]: ") or "1"
         if choice.isdecimal() and 1 <= int(choice) <= len(names):
             return names[int(choice) - 1]
@@ -132,7 +88,7 @@ def _template(choice: str | None) -> str:
         raise UsageError(
             f"name a template, for example: mlctl init {names[0]} (or {', '.join(names[1:])})"
         )
-    if choice in _TEMPLATES:
+    if choice in templates:
         return choice
     near = nearest(choice, names)
     suggestion = f"did you mean `{near}`?" if near else f"choose one of {', '.join(names)}"
@@ -168,28 +124,28 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
         for file in sorted(folder.rglob("*"))
         if file.is_file() and file.name not in _LEFT and file.parent.name != "__pycache__"
     }
-    chosen = _TEMPLATES[template]
+    chosen = _templates()[template]
     contents |= {
         path: _fill(content, chosen) for path, content in contents.items() if path.suffix == ".yml"
     }
-    values = chosen.variables.items()
+    values = chosen.get("variables", {}).items()
     contents[Path(PROJECT_FILE)] = _PROJECT.format(
         project=project,
         overlay=_OVERLAY,
-        protected=chosen.protected,
+        protected=chosen["protected"],
         elsewhere="".join(f"  {name}: {value}\n" for name, (value, _) in values),
         there="".join(f", {name}: {value}" for name, (_, value) in values),
     ).encode()
-    address, bigger = chosen.bigger
+    address, bigger = chosen["bigger"]
     contents[Path(_OVERLAY)] = _PROD.format(address=address, said=bigger).encode()
     return {path: _format(path, content) for path, content in contents.items()}
 
 
-def _fill(content: bytes, template: _Template) -> bytes:
+def _fill(content: bytes, template: Mapping[str, Any]) -> bytes:
     """Add the stage to unique names of a document, and insert the variables."""
-    names = "|".join(map(re.escape, template.unique))
+    names = "|".join(map(re.escape, template["unique"]))
     text = re.sub(rf"(?<![\w-])({names})(?![\w-])", r"\1-${{ var.stage }}", content.decode())
-    for name in template.variables:
+    for name in template.get("variables", ()):
         text = re.sub(rf"(?m)^( +{name}:) \d+$", rf"\1 ${{{{ var.{name} }}}}", text)
     return text.encode()
 

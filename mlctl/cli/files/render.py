@@ -10,10 +10,7 @@ from mlctl.render.terminal.terminal import clean
 
 
 def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
-    """Print the documents with overlays and variables applied, and secrets as `***`.
-
-    Exits with 1 if the files have errors.
-    """
+    """Print the documents with overlays and variables applied, and secrets as `***`."""
     report = new_report(session, ignore)
     loaded = session.loader(report).load(paths)
     for note in loaded.notes:

@@ -7,8 +7,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from mlctl import catalog, files, inert
 from mlctl.catalog.tables import Retiring, Table, every_table, retiring_features
@@ -27,13 +27,7 @@ _MOST_BYTES = 4 << 20  # of a file: a larger one is data
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 _COMMENT = re.compile(r"(?:^|\s)#.*")  # parts of lines that nobody uses
 
-
-class RetirementsFormat(StrEnum):
-    """How retirements are written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    SARIF = "sarif"
+RetirementsFormat: TypeAlias = Literal["human", "json", "sarif"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +49,13 @@ class Use:
 
 def retirements(
     session: Session,
-    paths: list[str] | None = argument(
-        "Files and folders; this folder by default.", default=None, metavar="PATH..."
-    ),
-    live: bool = flag("Check the workspace instead of files.", default=False),
-    within: str = flag("How far to look ahead; past retirements are always shown.", default="180d"),
-    fail_within: str | None = flag(
-        "Exit with 1 if something in use is retired, or will be within this time.",
-        metavar="DURATION",
-    ),
-    output: RetirementsFormat = flag("Output format.", "-o", default=RetirementsFormat.HUMAN),
+    paths: list[str] | None = argument(default=None, metavar="PATH..."),
+    live: bool = flag(default=False),
+    within: str = flag(default="180d"),
+    fail_within: str | None = flag(metavar="DURATION"),
+    output: RetirementsFormat = flag("-o", default="human"),
 ) -> Exit:
-    """List what is retired or retires soon, with the date, the source and the replacement.
-
-    Covers VM sizes, tiers, API versions, SDK and CLI generations, images, Python versions and
-    features, in files of any kind: YAML, conda, Python, notebooks, scripts, Bicep. Comments and
-    lines with `# mlctl:ignore=retirement` are ignored.
-    """
+    """List what is retired or retires soon, with the date, the source and the replacement."""
     if live and paths:
         raise InvalidValue("the workspace and files exclude each other", flag="--live")
     until = _day(session, within, "--within")
@@ -84,13 +68,13 @@ def retirements(
     )
     fails = [use for use in near_uses if failing is not None and use.retiring.date <= failing]
     match output:
-        case RetirementsFormat.JSON:
+        case "json":
             session.out_data(inert.as_json(_document(near_uses), indent=2) + "\n")
-        case RetirementsFormat.SARIF:
+        case "sarif":
             from mlctl.render.findings import machine
 
             session.out_data(machine.sarif(_report(near_uses, fails)))
-        case RetirementsFormat.HUMAN:
+        case "human":
             session.out(
                 "\n".join(_lines(near_uses, session.today, color=session.color(sys.stdout)))
             )

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from mlctl import schema, source
@@ -20,38 +20,23 @@ from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 from mlctl.inert import as_json
 from mlctl.pointer import Data
-from mlctl.project.place import nearest
+from mlctl.project.file import nearest_file
 from mlctl.render.terminal.terminal import clean
 from mlctl.source.files import CASES
 
 _EVERY_S = 0.5  # how often files are checked
 _WATCHED = (".yml", ".yaml", ".py")
 
-
-class TestFormat(StrEnum):
-    """How results are written."""
-
-    __test__ = False
-
-    HUMAN = "human"
-    JSON = "json"
-    JUNIT = "junit"
+TestFormat: TypeAlias = Literal["human", "json", "junit"]
 
 
 def run_cases(
     session: Session,
-    paths: list[str] | None = argument(
-        "Test files, or folders with *.test.yml; this folder by default.",
-        default=None,
-        metavar="PATH...",
-    ),
-    output: TestFormat = flag("Output format of the results.", "-o", default=TestFormat.HUMAN),
-    watch: bool = flag("Rerun when a file in this folder changes, until Ctrl-C.", default=False),
+    paths: list[str] | None = argument(default=None, metavar="PATH..."),
+    output: TestFormat = flag("-o", default="human"),
+    watch: bool = flag(default=False),
 ) -> Exit:
-    """Run a project's tests: files, the live state before, and the expected result.
-
-    Each test case has its own simulated workspace; nothing else is read or written.
-    """
+    """Run a project's tests: files, the live state before, and the expected result."""
     folders = paths or ["."]
     code = _run(session, folders, output)
     if not watch:
@@ -82,9 +67,9 @@ def _run(session: Session, paths: Sequence[str], output: TestFormat) -> Exit:
         return Exit.ERROR
     results = [run_case(case, run) for case in cases]
     match output:
-        case TestFormat.JSON:
+        case "json":
             session.out_data(as_json([_as_data(result) for result in results], indent=2))
-        case TestFormat.JUNIT:
+        case "junit":
             session.out_data(_junit(results))
         case _:
             session.out("\n".join(_lines(results)))
@@ -158,9 +143,9 @@ class Case:
 
     @property
     def project(self) -> Path:
-        """Return the nearest folder above the file with a `mlctl.yml`; else the file's own."""
+        """Return the nearest_file folder above the file with a `mlctl.yml`; else the file's own."""
         folder = self.file.parent
-        project_file = nearest(str(folder))
+        project_file = nearest_file(str(folder))
         return Path(project_file).parent if project_file else folder
 
     def paths(self, key: str) -> list[str]:

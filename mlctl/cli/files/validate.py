@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
@@ -13,55 +12,22 @@ from mlctl.inert import line
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
-Paths = Annotated[
-    list[str],
-    argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.", metavar="PATH..."
-    ),
-]
-SomePaths = Annotated[
-    list[str] | None,
-    argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; omit to use "
-        "only the workspace.",
-        metavar="PATH...",
-    ),
-]
-PathsToApply = Annotated[
-    list[str] | None,
-    argument(
-        "Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
-        " plan. None with --resume.",
-        metavar="PATH...",
-    ),
-]
+Paths = Annotated[list[str], argument(metavar="PATH...")]
+SomePaths = Annotated[list[str] | None, argument(metavar="PATH...")]
+PathsToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
 
-
-class FindingsFormat(StrEnum):
-    """How findings are written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    SARIF = "sarif"
-    GITHUB = "github"
-    AZURE = "azure-pipelines"
-    GITLAB = "gitlab"
+FindingsFormat: TypeAlias = Literal["human", "json", "sarif", "github", "azure-pipelines", "gitlab"]
 
 
 def validate(
     session: Session,
     paths: Paths,
-    output: FindingsFormat = flag(
-        "Output format of the findings.", "-o", default=FindingsFormat.HUMAN
-    ),
+    output: FindingsFormat = flag("-o", default="human"),
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
 ) -> Exit:
-    """Check files against the schemas and rules, offline.
-
-    Exits with 0 when every file is valid, with 1 otherwise.
-    """
+    """Check files against the schemas and rules, offline."""
     report = new_report(session, ignore, select, strict=strict)
     loaded = session.loader(report).load(paths)
     for note in loaded.notes:
@@ -72,7 +38,7 @@ def validate(
 
 def print_findings(session: Session, report: Report, output: FindingsFormat, files: int) -> None:
     """Print the findings in so many files."""
-    if output is FindingsFormat.HUMAN:
+    if output == "human":
         session.out(_human(session, report, files))
     else:
         session.out_data(_machine_readable(report, output))
@@ -95,6 +61,8 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
     counts = [counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     if errors:
         style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {counted(files, 'file')}."
+    elif not files:
+        style, text = Style.BOLD, "Nothing to validate: none of these files is one of Azure ML's."
     else:
         verb = "is" if files == 1 else "are"
         tail = f", with {counts[0]}" if counts else ""
@@ -107,13 +75,13 @@ def _machine_readable(report: Report, output: FindingsFormat) -> str:
     from mlctl.render.findings import machine
 
     match output:
-        case FindingsFormat.SARIF:
+        case "sarif":
             return machine.sarif(report)
-        case FindingsFormat.GITHUB:
+        case "github":
             return machine.github(report)
-        case FindingsFormat.AZURE:
+        case "azure-pipelines":
             return machine.azure_pipelines(report)
-        case FindingsFormat.GITLAB:
+        case "gitlab":
             return machine.gitlab(report)
         case _:
             return machine.as_json(report)

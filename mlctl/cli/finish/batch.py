@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mlctl.backends.ports.folders import SupportsFolders
-from mlctl.cli.finish.offer import Offer, Request, build_inputs
-from mlctl.cli.finish.options import OrderArgs, select_policies
+from mlctl.backends.ports.jobs import SupportsFolders
+from mlctl.cli.finish.options import Offer, OrderArgs, Request, build_inputs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, weather_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject
@@ -16,8 +15,7 @@ from mlctl.dataclasses import asdict, replace
 from mlctl.files import expanded
 from mlctl.finishing import begin
 from mlctl.finishing.begin import Option
-from mlctl.finishing.order import Order
-from mlctl.finishing.split import Split, split_by_folders
+from mlctl.finishing.order import Order, Split, split_by_folders
 from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds import Address
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT

@@ -6,21 +6,28 @@ import json
 from typing import Annotated
 
 from mlctl.cli.finish import batch, job, run
-from mlctl.cli.finish.offer import Offer, Request
 from mlctl.cli.finish.options import (
     Events,
     FilesToApply,
     FinishFormat,
     Name,
+    Offer,
     OrderArgs,
     ReportArgs,
+    Request,
     Show,
-    ShowFormat,
     check_args,
     parse_deadline,
 )
-from mlctl.cli.finish.records import describe, get_cloud, get_journals, read_records, summarize
-from mlctl.cli.finish.watching import build_study, read_outlook
+from mlctl.cli.finish.watching import (
+    build_study,
+    describe,
+    get_cloud,
+    get_journals,
+    read_outlook,
+    read_records,
+    summarize,
+)
 from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
 from mlctl.cli.forecast.output import refusals
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags
@@ -40,25 +47,9 @@ def finish(
     delays: DelayArgs,
     cloud: CloudArgs,
     report_args: ReportArgs,
-    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("--yes", "-y")] = False,
 ) -> Exit:
-    """Run a job until it is done, even if its nodes are preempted.
-
-    Shows a forecast, asks for approval and then manages the job: it splits the files into shards,
-    submits them one after the other, resubmits lost runs, and switches to dedicated nodes when the
-    policy says so. Each step is recorded in a journal in the workspace before it is taken: after a
-    crash, `mlctl finish resume NAME` continues on any machine. Exits with 11 if the job finishes
-    late, 12 if it exceeds the budget, and 13 if it cannot be done.
-
-    Each run of a command job (-f FILE --checkpoint OUTPUT) resumes from the previous run's
-    checkpoint. Without a checkpoint, and for pipelines, sweeps and deployments of pipeline
-    components, a lost run is repeated as a whole; --steps and --seconds-per-step then apply to each
-    step or trial.
-
-    Files given as arguments are applied first, as by `mlctl apply`, after showing the plan and
-    asking for approval. The job then runs on the batch deployment in those files, unless -n selects
-    another.
-    """
+    """Run a job until it is done, even if its nodes are preempted."""
     if paths:
         if order_args.file is not None:
             raise UsageError("PATH and -f FILE name different jobs: give one of them.")
@@ -95,18 +86,15 @@ def _build_offer(session: Session, request: Request) -> Offer | None:
 def _apply_files(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
     """Apply the files, after confirmation."""
     from mlctl.cli.change import apply
-    from mlctl.cli.change.execution import ApplyArgs, ApplyFormat
+    from mlctl.cli.change.execution import ApplyArgs
     from mlctl.cli.change.planning import PruneArgs
 
-    args = ApplyArgs(yes=yes, output=ApplyFormat(output.value))
+    args = ApplyArgs(yes=yes, output=output)
     return apply.apply(session, apply.WhatArgs(), PruneArgs(), args, paths)
 
 
 def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
-    """Resume a job whose controller has stopped, from any machine.
-
-    Exits with 10 if another controller is running.
-    """
+    """Resume a job whose controller has stopped, from any machine."""
     with run.hold_lease(session, name) as backend:
         return run.carry_out(session, backend, name, report_args)
 
@@ -114,7 +102,7 @@ def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
 def cancel(
     session: Session,
     name: Name,
-    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes", "-y")] = False,
+    yes: Annotated[bool, flag("--yes", "-y")] = False,
 ) -> Exit:
     """Cancel a job: stop its runs and remove the resources created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
@@ -126,7 +114,7 @@ def cancel(
     return Exit.OK
 
 
-def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
+def show(session: Session, name: Name, output: Show = "human") -> None:
     """Show the state of a job: shards, runs by tier, and cost so far."""
     with session.backend() as backend:
         records, now = read_records(get_journals(backend), name), get_cloud(backend).now()
@@ -138,41 +126,38 @@ def show(session: Session, name: Name, output: Show = ShowFormat.HUMAN) -> Exit:
             coming = read_outlook(build_study(backend, progress.order), progress, now, state)
             data["outlook"] = coming._asdict() if coming is not None else None
     match output:
-        case ShowFormat.JSON:
+        case "json":
             session.out_data(json.dumps(data, indent=2))
-        case ShowFormat.HTML:
+        case "html":
             session.out_data(render.page(data))
-        case ShowFormat.HUMAN:
+        case "human":
             session.out(render.human(data))
-    return Exit.OK
 
 
-def list_(session: Session, output: Events = FinishFormat.HUMAN) -> Exit:
+def list_(session: Session, output: Events = "human") -> None:
     """List the finish jobs of the workspace, running and ended."""
     with session.backend() as backend:
         journals, now = get_journals(backend), get_cloud(backend).now()
         listed = [describe(read_records(journals, name), now) for name in journals.names()]
-    if output is FinishFormat.JSON:
+    if output == "json":
         session.out_data(json.dumps(listed, indent=2))
     elif not listed:
         session.note(
             "No jobs. To begin one: mlctl finish -n ENDPOINT --input FOLDER --seconds-per-file S"
         )
-    for data in listed if output is FinishFormat.HUMAN else ():
+    for data in listed if output == "human" else ():
         session.out(render.summary(data))
-    return Exit.OK
 
 
-def log(session: Session, name: Name, output: Events = FinishFormat.HUMAN) -> Exit:
+def log(session: Session, name: Name, output: Events = "human") -> None:
     """Print the journal of a job: each step and its time."""
     with session.backend() as backend:
         records = read_records(get_journals(backend), name)
     for record in records:
-        if output is FinishFormat.JSON:
+        if output == "json":
             session.out_data(json.dumps(record))
         else:
             session.out(render.event(record, records[0]["at"]))
-    return Exit.OK
 
 
 COMMANDS = {

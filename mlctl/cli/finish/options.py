@@ -1,117 +1,67 @@
-"""The flags of `mlctl finish`: the job, its deadline, its budget, its output."""
+"""The flags of `mlctl finish`, and the offer that is shown before it begins."""
 
 from __future__ import annotations
 
 import re
+import secrets
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from enum import StrEnum
 from math import inf
 from pathlib import Path
 from time import time
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypeAlias
 
-from mlctl.backends.ports.backend import SupportsVirtualTime
+from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
+from mlctl.cli.az import invoke as batch_job
+from mlctl.cli.forecast.args import FileArgs
+from mlctl.cli.local.flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass
-from mlctl.finishing.begin import default_policies
+from mlctl.finishing.begin import Option, build_order, default_policies
+from mlctl.finishing.order import Order
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, parse
 from mlctl.simulator.control_plane.state.clock import EPOCH
+from mlctl.simulator.engine.model import SimulationSettings
+from mlctl.workload import Workload
 
-
-class FinishFormat(StrEnum):
-    """How events are printed."""
-
-    HUMAN = "human"
-    JSON = "json"
-
-
-class ShowFormat(StrEnum):
-    """How a job is printed."""
-
-    HUMAN = "human"
-    JSON = "json"
-    HTML = "html"
-
-
+FinishFormat: TypeAlias = Literal["human", "json"]
+ShowFormat: TypeAlias = Literal["human", "json", "html"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 
-FilesToApply = Annotated[
-    list[str] | None,
-    argument(
-        "Files and folders to apply first, including the batch deployment that runs the job.",
-        metavar="PATH...",
-    ),
-]
-Name = Annotated[str, argument("The name given to `mlctl finish`.", metavar="NAME")]
-Show = Annotated[ShowFormat, flag("Output format; html writes a single page.", "--output", "-o")]
-Events = Annotated[FinishFormat, flag("human, or json with one event per line.", "--output", "-o")]
+FilesToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
+Name = Annotated[str, argument(metavar="NAME")]
+Show = Annotated[ShowFormat, flag("--output", "-o")]
+Events = Annotated[FinishFormat, flag("--output", "-o")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderArgs:
     """The job, its deadline and its budget."""
 
-    endpoint: str | None = flag("Name of the batch endpoint.", "-n", metavar="NAME")
-    file: str | None = flag(
-        "A command, pipeline or sweep job to finish instead; - for standard input.",
-        "-f",
-        metavar="FILE",
-    )
-    checkpoint: str | None = flag(
-        "The output in which a command job writes checkpoints, and the input from which the "
-        "next run reads them; the same name by default.",
-        metavar="OUTPUT[:INPUT]",
-    )
-    deployment: str | None = flag(
-        "The low-priority deployment; the endpoint's default if omitted.", "-d", metavar="NAME"
-    )
-    input: str | None = flag("What to score: a local folder, or a URI.", metavar="URI")
-    name: str | None = flag(
-        "A name for the work and its runs; generated if omitted.", metavar="NAME"
-    )
-    deadline: str | None = flag(
-        "The deadline: 6h from now, or 2026-11-24 06:00 (local time unless a time zone is given).",
-        metavar="DURATION|DATE",
-    )
-    max_cost: float | None = flag(
-        "The budget; stop before a step that would exceed it.", min=0, metavar="USD"
-    )
-    policy: str | None = flag(
-        "What to do after a lost run, as in simulate; by default the cheapest policy that "
-        "meets the deadline.",
-        metavar="POLICY",
-    )
-    shards: str = flag(
-        "How many runs to split the files into, or auto.", default="auto", metavar="N"
-    )
-    sure: str | None = flag(
-        "The deployment on dedicated nodes (for a command job, the cluster); if omitted, one "
-        "is created and removed.",
-        metavar="NAME",
-    )
-    give_up_after: int = flag(
-        "Stop after this many identical failures.", default=2, min=1, metavar="N"
-    )
-    weather: str = flag(
-        "The preemption pattern for the forecast.", default=DEFAULT_WEATHER, metavar="NAME"
-    )
+    endpoint: str | None = flag("-n", metavar="NAME")
+    file: str | None = flag("-f", metavar="FILE")
+    checkpoint: str | None = flag(metavar="OUTPUT[:INPUT]")
+    deployment: str | None = flag("-d", metavar="NAME")
+    input: str | None = flag(metavar="URI")
+    name: str | None = flag(metavar="NAME")
+    deadline: str | None = flag(metavar="DURATION|DATE")
+    max_cost: float | None = flag(min=0, metavar="USD")
+    policy: str | None = flag(metavar="POLICY")
+    shards: str = flag(default="auto", metavar="N")
+    sure: str | None = flag(metavar="NAME")
+    give_up_after: int = flag(default=2, min=1, metavar="N")
+    weather: str = flag(default=DEFAULT_WEATHER, metavar="NAME")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportArgs:
     """Where results go, and how events are printed."""
 
-    results: Path | None = flag(
-        "The folder for the merged results; NAME-results by default.", metavar="DIR"
-    )
-    notify: str | None = flag(
-        "A command to run at the end; it receives the summary as JSON on stdin.", metavar="CMD"
-    )
-    output: FinishFormat = flag(
-        "human, or json with one event per line.", "-o", default=FinishFormat.HUMAN
-    )
+    results: Path | None = flag(metavar="DIR")
+    notify: str | None = flag(metavar="CMD")
+    output: FinishFormat = flag("-o", default="human")
 
 
 def select_policies(order_args: OrderArgs, deadline_s: float | None) -> list[RecoveryPolicy]:
@@ -159,3 +109,53 @@ def parse_deadline(session: Session, text: str) -> float:
     if seconds <= 0:
         raise InvalidValue(f"`{text}` is in the past", flag="--deadline")
     return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An order, the compared options as data, best first, and a preparation.
+
+    `prepare` creates in the workspace what the first run needs.
+    """
+
+    order: Order
+    compared: list[dict[str, Any]]
+    prepare: Callable[[Backend], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The flags as one record; the deadline is in seconds from now."""
+
+    order: OrderArgs
+    batch: BatchFlags
+    training: TrainingFlags
+    prices: FileArgs
+    settings: SimulationSettings
+    deadline_s: float | None
+
+    def offer(
+        self, options: Sequence[Option], workload: Workload, title: str, cluster: str, **facts: Any
+    ) -> Offer:
+        """Build the offer of the best option; `cluster` (or deployment) gets a twin."""
+        args = self.order
+        facts = {
+            "name": args.name or f"{title}-{secrets.token_hex(3)}",
+            "deployment": cluster,
+            "dedicated": args.sure or (f"{cluster}-dedicated" if cluster else ""),
+            "makes_twin": args.sure is None and bool(cluster),
+            "max_cost": args.max_cost,
+            "give_up_after": args.give_up_after,
+            "weather": args.weather,
+            "files": (),
+            **facts,
+        }
+        order = build_order(options[0], self.deadline_s, workload, **facts)
+        return Offer(order, [option.document() for option in options])
+
+
+def build_inputs(text: str | None) -> Any:
+    """Build ARM's inputs of a batch endpoint's job from `--input`."""
+    no_flags = dict.fromkeys(batch_job.BatchJobArgs.__dataclass_fields__)
+    args = batch_job.BatchJobArgs(**{**no_flags, "input": text})  # type: ignore[arg-type]
+    return batch_job.body(batch_job.document(args))["inputData"]

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,17 +16,76 @@ from mlctl import files
 from mlctl.applying.lease import LeaseRequest, holder, under_lease
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.lease import FINISH
-from mlctl.cli.finish import results
-from mlctl.cli.finish.offer import Offer
-from mlctl.cli.finish.options import FinishFormat, ReportArgs
-from mlctl.cli.finish.records import get_cloud, get_journals, read_records, summarize
-from mlctl.cli.finish.watching import show_progress
-from mlctl.cli.shell import Exit, Session
+from mlctl.cli.az.job_verify import write_outputs
+from mlctl.cli.az.jobs import jobs_of
+from mlctl.cli.finish.options import Offer, ReportArgs
+from mlctl.cli.finish.watching import (
+    get_cloud,
+    get_journals,
+    read_records,
+    show_progress,
+    summarize,
+)
+from mlctl.cli.shell import Exit, InvalidValue, Session
 from mlctl.dataclasses import replace
 from mlctl.finishing.controller import Controller
+from mlctl.finishing.merge import merge
+from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Progress, Record
+from mlctl.rehearsal.inputs import Inputs
+from mlctl.rehearsal.scoring.verify import verify
 from mlctl.render import finish as render
+from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 from mlctl.service_errors import Permanent, ServiceError
+
+
+def results_folder(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:
+    """Return the folder for a job's results; a new job needs an empty or missing one."""
+    folder = stated or Path(f"{order.name}-results")
+    if folder.exists() and not (folder.is_dir() and not (is_new and any(folder.iterdir()))):
+        raise InvalidValue(f"`{folder}` exists and is not an empty folder", flag="--results")
+    return folder
+
+
+def collect_results(
+    session: Session, backend: Backend, progress: Progress, folder: Path
+) -> Exit | None:
+    """Merge the results into a folder, and verify them; return an exit code if that fails."""
+    if folder.is_dir() and any(folder.iterdir()):
+        session.note(f"the results are already in {clean(str(folder))}")
+        return None
+    count = _merge(backend, progress, folder)
+    session.note(f"the results of {counted(count, 'shard')} are in {clean(str(folder))}")
+    return _verify(session, progress.order, folder) if progress.order.files else None
+
+
+def _merge(backend: Backend, progress: Progress, folder: Path) -> int:
+    """Merge the results of all shards; return their number."""
+    order, jobs = progress.order, jobs_of(backend)
+    runs = sorted((run for run in progress.runs if run.completed), key=lambda run: run.shard)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".mlctl-finish-", dir=folder.parent) as scratch:
+        parts = [Path(scratch, run.name) for run in runs]
+        for run, part in zip(runs, parts, strict=True):
+            part.mkdir()
+            write_outputs(jobs, run.name, part)
+        batches = [-(-size // order.mini_batch_size) for size in order.sizes]
+        whole = Path(scratch, "whole")
+        whole.mkdir()
+        merge(parts, batches, order.output_file, whole)
+        whole.rename(folder)  # all of it or nothing
+    return len(runs)
+
+
+def _verify(session: Session, order: Order, folder: Path) -> Exit | None:
+    findings = list(verify(folder, Inputs(Path(), order.files), size=order.mini_batch_size))
+    for finding in findings:
+        session.say(clean(f"ERROR: {finding.message}"))
+    if not findings:
+        session.note(f"each of {len(order.files)} inputs has its rows, and no row occurs twice")
+    return Exit.ERROR if findings else None
+
 
 _CODES = {
     "done": Exit.OK,
@@ -39,7 +99,7 @@ _CODES = {
 def begin(session: Session, offer: Offer, report_args: ReportArgs, *, yes: bool) -> Exit:
     """Show the offer, ask, and carry it out."""
     order = offer.order
-    if report_args.output is FinishFormat.HUMAN:
+    if report_args.output == "human":
         session.out(render.offer(order.document(), offer.compared, width=session.width))
     if not (yes or session.confirmed("Begin?")):
         return Exit.CANCELLED
@@ -56,7 +116,7 @@ def _begin_journal(backend: Backend, offer: Offer, report_args: ReportArgs) -> N
     if cloud.find(order.name) is not None:
         raise Permanent("NameTaken", f"a job `{order.name}` already exists: choose another --name")
     if order.job is None and not order.whole:
-        results.results_folder(order, report_args.results, is_new=True)
+        results_folder(order, report_args.results, is_new=True)
     offer.prepare(backend)
     if order.job is None:
         order = replace(order, version=cloud.version(order))
@@ -86,7 +146,7 @@ def carry_out(session: Session, backend: Backend, name: str, report_args: Report
     """Run a job to its end, and collect its results."""
     controller = build_controller(backend, name)
     _check_source(controller.progress)
-    results.results_folder(controller.progress.order, report_args.results)
+    results_folder(controller.progress.order, report_args.results)
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         with show_progress(
@@ -126,14 +186,14 @@ def _report_end(
         last = progress.runs[-1].name
         session.note(f"its outputs are those of its last run: mlctl job download -n {last} --all")
     elif progress.is_done:
-        folder = results.results_folder(progress.order, report_args.results)
-        code = results.collect_results(session, backend, progress, folder) or code
+        folder = results_folder(progress.order, report_args.results)
+        code = collect_results(session, backend, progress, folder) or code
     data = summarize(progress)
     if report_args.notify is not None:
         subprocess.run(  # noqa: S602 - what the user wants to be run
             report_args.notify, shell=True, input=json.dumps(data), text=True, check=False
         )
-    if report_args.output is FinishFormat.HUMAN:
+    if report_args.output == "human":
         session.out(render.summary(data))
     return code
 

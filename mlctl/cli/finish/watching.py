@@ -1,4 +1,4 @@
-"""Show a job while it is carried out, with a forecast of the rest."""
+"""Show a job by its records while it is carried out, with a forecast of the rest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 
 from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.lease import Journals, SupportsJournals
+from mlctl.cli.az.jobs import jobs_of
 from mlctl.cli.finish.options import FinishFormat
-from mlctl.cli.finish.records import summarize
 from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.subject import with_live
 from mlctl.cli.shell import Session, UsageError
 from mlctl.config.graph import Graph
-from mlctl.dataclasses import replace
+from mlctl.dataclasses import asdict, replace
+from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.controller import Controller, RunState
 from mlctl.finishing.order import Order
 from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
@@ -27,8 +30,67 @@ from mlctl.forecast.scenario import Scenario
 from mlctl.kinds import Address
 from mlctl.render import finish as render
 from mlctl.render.terminal.terminal import clean
-from mlctl.service_errors import ServiceError
+from mlctl.service_errors import NotFound, ServiceError
 from mlctl.workload import Workload
+
+
+def get_journals(backend: Backend) -> Journals:
+    """Return the journals of a workspace."""
+    assert isinstance(backend, SupportsJournals)  # every backend has them
+    return backend.journals
+
+
+def read_records(journals: Journals, name: str) -> list[Record]:
+    """Read the journal of a job."""
+    records = journals.read(name)
+    if not records:
+        raise NotFound(
+            "FinishNotFound", f"there is no job `{name}`: see mlctl finish list", status=404
+        )
+    return records
+
+
+def get_cloud(backend: Backend) -> WorkspaceCloud:
+    """Return the cloud of a workspace's backend."""
+    return WorkspaceCloud(backend, jobs_of(backend))
+
+
+def describe(records: list[Record], now: float) -> dict[str, Any]:
+    """Return a job as data at a moment; its outlook is left empty."""
+    forecast = records[0].get("forecast") or []
+    return summarize(Progress.from_records(records)) | {
+        "forecast": forecast,
+        "now": now,
+        "outlook": None,
+    }
+
+
+def summarize(progress: Progress, state: RunState | None = None) -> dict[str, Any]:
+    """Return a job as data; `state`, if given, adds the steps in checkpoints of its run."""
+    order, left = progress.order, progress.files_left
+    if state is not None and state.saved:
+        left = min(left, sum(order.sizes) - state.saved)
+    return {
+        "name": order.name,
+        "outcome": progress.outcome.value if progress.outcome else None,
+        "reason": progress.reason,
+        "policy": order.policy,
+        "deadline_s": order.deadline_s,
+        "max_cost": order.max_cost,
+        "nodes": order.nodes,
+        "began": progress.began,
+        "shards": {"total": len(order.sizes), "done": progress.shard},
+        "files": {"total": sum(order.sizes), "left": left},
+        "unit": "step" if order.checkpoint else "run" if order.whole else "shard",
+        "spent": progress.spent,
+        "switches": progress.switches,
+        "runs": [
+            {**asdict(run), "tier": run.tier.value, "usd": order.cost(run.node_s, run.tier)}
+            for run in progress.runs
+        ],
+        "made": list(progress.twins),
+    }
+
 
 OnRecord = Callable[[Record], None]
 _LOOK_S = 1.0  # between two outlooks, which are slow to compute
@@ -44,7 +106,7 @@ def show_progress(
     def line(record: Record) -> str:
         return clean(render.live(record, summarize(progress)))
 
-    if output is FinishFormat.JSON:
+    if output == "json":
         yield lambda record: session.out_data(json.dumps(record))
         return
     if not sys.stderr.isatty():

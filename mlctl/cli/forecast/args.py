@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mlctl.cli.local.flags import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
 from mlctl.cli.shell import InvalidValue, UsageError, flag
@@ -26,59 +25,33 @@ _ALWAYS = ("calm", "stress")
 RUNS, MOST_RUNS = 1000, 1_000_000
 
 
-class TierChoice(StrEnum):
-    """Which rows to show."""
-
-    LOW_PRIORITY = "low_priority"
-    DEDICATED = "dedicated"
-    BOTH = "both"
+TierChoice: TypeAlias = Literal["low_priority", "dedicated", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudArgs:
     """How the simulated cloud behaves, besides its delays."""
 
-    delay_cv: float | None = flag("Coefficient of variation of node times.", min=0, metavar="X")
-    setting: list[str] | None = flag(
-        "A setting of the simulated cloud; see `mlctl local settings list` (repeatable).",
-        metavar="NAME=VALUE",
-    )
+    delay_cv: float | None = flag(min=0, metavar="X")
+    setting: list[str] | None = flag(metavar="NAME=VALUE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileArgs:
     """What replaces or completes the files: values, and prices."""
 
-    override: list[str] | None = flag(
-        "Override a value of the files: compute.max_instances=8 (repeatable).",
-        metavar="KIND.FIELD=VALUE",
-    )
-    price: float | None = flag(
-        "Hourly price of a dedicated node; from the price list by default.", min=0, metavar="USD"
-    )
-    low_priority_ratio: float | None = flag(
-        "Low-priority price as a fraction of the dedicated price; the Spot price by default.",
-        min=0,
-        max=1,
-        metavar="R",
-    )
-    spot_price: str | None = flag(
-        "Hourly price of a low-priority node: now (queries Azure), a price list (FILE), or a "
-        "range in USD (0.03..0.12) for a range of costs.",
-        metavar="RATE",
-    )
+    override: list[str] | None = flag(metavar="KIND.FIELD=VALUE")
+    price: float | None = flag(min=0, metavar="USD")
+    low_priority_ratio: float | None = flag(min=0, max=1, metavar="R")
+    spot_price: str | None = flag(metavar="RATE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitArgs:
     """What a job must keep; one that does not is refused."""
 
-    deadline: str | None = flag(
-        "The deadline, such as 4h; at most 1 run in 20 may miss it.", metavar="DURATION"
-    )
-    max_cost: float | None = flag(
-        "The most that the job may cost on average until it is done.", min=0, metavar="USD"
-    )
+    deadline: str | None = flag(metavar="DURATION")
+    max_cost: float | None = flag(min=0, metavar="USD")
 
     @property
     def deadline_s(self) -> float | None:
@@ -90,49 +63,26 @@ class LimitArgs:
 class BeginArgs:
     """Where in its weather a history begins."""
 
-    start: list[str] | None = flag(
-        "Where each simulated run starts in its weather: at any moment (the default), when "
-        "nodes are available (available), or at a time of day, HH:MM, for weather that "
-        "follows the hours (midnight by default; repeatable).",
-        metavar="WHEN",
-        suggest=MOMENTS,
-    )
+    start: list[str] | None = flag(metavar="WHEN", suggest=MOMENTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryArgs(BeginArgs):
     """How many histories to simulate, and in what weather."""
 
-    weather: list[str] | None = flag(
-        "The preemption pattern: calm, stress, aws-v100-2023, band:5-10, or a FILE written by "
-        "`mlctl local preemption fit` or with a trace of node counts (repeatable). calm and "
-        "stress are always included.",
-        metavar="NAME",
-    )
-    tier: TierChoice = flag("Which rows to show.", default=TierChoice.BOTH)
-    runs: int | None = flag(
-        "Simulated runs per row; 1000 by default. For batch jobs, more if few of them "
-        "dominate the mean, and fewer if each takes long.",
-        min=1,
-        max=MOST_RUNS,
-        metavar="N",
-    )
-    seed: int = flag("The random seed.", default=0, metavar="N")
+    weather: list[str] | None = flag(metavar="NAME")
+    tier: TierChoice = flag(default="both")
+    runs: int | None = flag(min=1, max=MOST_RUNS, metavar="N")
+    seed: int = flag(default=0, metavar="N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectArgs(FileArgs):
     """The job to forecast, unless the files describe it."""
 
-    deployment: str | None = flag(
-        "The deployment that runs the job, in the files or the workspace: ENDPOINT/NAME, or "
-        "ENDPOINT for its default; may be omitted if there is only one.",
-        metavar="ADDRESS",
-    )
-    mini_batches: int | None = flag(
-        "Number of full mini-batches, instead of --files.", min=1, metavar="N"
-    )
-    input: str | None = flag("A folder to count files in.", metavar="DIR")
+    deployment: str | None = flag(metavar="ADDRESS")
+    mini_batches: int | None = flag(min=1, metavar="N")
+    input: str | None = flag(metavar="DIR")
 
 
 def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
@@ -197,17 +147,15 @@ def tiers_of(choice: TierChoice) -> list[Any]:
     """Return the tiers that have rows."""
     from mlctl.simulator.engine.model import Tier
 
-    return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]
+    return [*Tier] if choice == "both" else [Tier(choice)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerArgs:
     """Who does the work; the results are the same."""
 
-    workers: int = flag("Number of processes.", default=1, min=1, max=256, metavar="N")
-    scheduler: str | None = flag(
-        "Use the workers of a Dask cluster instead: tcp://HOST:PORT.", metavar="ADDRESS"
-    )
+    workers: int = flag(default=1, min=1, max=256, metavar="N")
+    scheduler: str | None = flag(metavar="ADDRESS")
 
 
 @contextmanager

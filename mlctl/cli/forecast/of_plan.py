@@ -28,25 +28,13 @@ _flag = partial(flag, panel="Forecast Arguments")
 class PlanForecastArgs:
     """What to forecast of the plan, and the work of a job; None if not given."""
 
-    simulate: bool = _flag(
-        "Also forecast a job of each batch deployment that changes; --files and --seconds- "
-        "per-file give the amount of work.",
-        default=False,
-    )
-    mini_batches: int | None = _flag(
-        "Number of full mini-batches, instead of --files.", min=1, metavar="N"
-    )
-    input: str | None = _flag("A folder to count files in.", metavar="DIR")
-    deadline: str | None = _flag("The deadline of a job, such as 4h.", metavar="DURATION")
-    max_cost: float | None = _flag(
-        "The most that a job may cost until it is done; exit with 5 if it costs more.",
-        min=0,
-        metavar="USD",
-    )
-    weather: str | None = _flag(f"The preemption pattern; {WEATHER} by default.", metavar="NAME")
-    runs: int | None = _flag(
-        "Simulated runs for each; 1000 by default.", min=1, max=MOST_RUNS, metavar="N"
-    )
+    simulate: bool = _flag(default=False)
+    mini_batches: int | None = _flag(min=1, metavar="N")
+    input: str | None = _flag(metavar="DIR")
+    deadline: str | None = _flag(metavar="DURATION")
+    max_cost: float | None = _flag(min=0, metavar="USD")
+    weather: str | None = _flag(metavar="NAME")
+    runs: int | None = _flag(min=1, max=MOST_RUNS, metavar="N")
 
 
 @dataclass(frozen=True)
@@ -54,7 +42,7 @@ class PlanForecast:
     """A forecast at the end of `plan --simulate`."""
 
     args: PlanForecastArgs
-    wanted: Wanted
+    request: Wanted
 
     @classmethod
     def of(
@@ -78,12 +66,12 @@ class PlanForecast:
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
-        wanted = wanted_of(session, subject, work, SimulationSettings())
-        if wanted.workload.files is None and wanted.mini_batches is None:
+        request = wanted_of(session, subject, work, SimulationSettings())
+        if request.workload.files is None and request.mini_batches is None:
             raise UsageError("--simulate needs --files N, --mini-batches N or --input DIR.")
         if not any((work.seconds_per_file, work.seconds_per_mini_batch, work.trace)):
             raise UsageError("--simulate needs --seconds-per-file S or --seconds-per-mini-batch S.")
-        return cls(args, wanted)
+        return cls(args, request)
 
     def document(self, plan: Plan, graph: Graph, backend: Backend) -> dict[str, Any]:
         """Return the forecast as data; the backend is read for the current state."""
@@ -108,15 +96,17 @@ class PlanForecast:
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
 
-        stated = replace(self.wanted.prices, region=plan.location or self.wanted.prices.region)
-        wanted = replace(self.wanted, deployment=address, workspace=str(plan.scope), prices=stated)
+        stated = replace(self.request.prices, region=plan.location or self.request.prices.region)
+        request = replace(
+            self.request, deployment=address, workspace=str(plan.scope), prices=stated
+        )
         try:
-            planned = read(with_live(graph, backend, address), wanted)
+            planned = read(with_live(graph, backend, address), request)
         except ForecastError as error:
             return PlannedDeployment(str(address), why=str(error))
         try:
             return PlannedDeployment(
-                str(address), planned, read(with_live(Graph({}, ()), backend, address), wanted)
+                str(address), planned, read(with_live(Graph({}, ()), backend, address), request)
             )
         except ForecastError:
             return PlannedDeployment(str(address), planned)

@@ -5,28 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from math import inf
 from time import monotonic
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self, TypeAlias
 
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 
-
-class ForecastFormat(StrEnum):
-    """How a forecast is written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    CSV = "csv"
-    HTML = "html"
-
-
-Output = Annotated[
-    ForecastFormat, flag("Output format; html writes a single page.", "--output", "-o")
-]
+ForecastFormat: TypeAlias = Literal["human", "json", "csv", "html"]
+Output = Annotated[ForecastFormat, flag("--output", "-o")]
 
 
 class Human(Protocol):
@@ -90,13 +78,13 @@ def write(
     from mlctl.render.forecast import batch as render
 
     match output:
-        case ForecastFormat.JSON:
+        case "json":
             session.out_data(render.as_json(data))
-        case ForecastFormat.CSV:
+        case "csv":
             session.out_data(render.csv(data))
-        case ForecastFormat.HTML:
+        case "html":
             session.out_data(page(data))
-        case ForecastFormat.HUMAN:
+        case "human":
             session.out(human(data, width=session.width, color=session.color(sys.stdout)))
 
 

@@ -22,7 +22,6 @@ from mlctl.cli.forecast.args import (
     weathers,
 )
 from mlctl.cli.forecast.output import (
-    ForecastFormat,
     Output,
     Progress,
     ended,
@@ -57,36 +56,19 @@ _BATCH = 1000  # runs between two looks at the precision
 class StudyArgs(HistoryArgs):
     """How many histories to simulate, of what kind, and who does it."""
 
-    policy: list[str] | None = flag(
-        "What to do after a cancelled run: resubmit (the default), once, dedicated, "
-        "fallback:K, deadline, uniform-progress, reserve or remaining (repeatable; one row "
-        "each).",
-        metavar="POLICY",
-    )
-    shards: int | None = flag(
-        "Split the files into this many consecutive jobs, so that a lost run loses only its part.",
-        min=1,
-        max=10_000,
-        metavar="N",
-    )
-    precision: float | None = flag(
-        "Simulate until P(cancelled) is known to within plus or minus this.",
-        min=0.0001,
-        max=0.5,
-        metavar="P",
-    )
+    policy: list[str] | None = flag(metavar="POLICY")
+    shards: int | None = flag(min=1, max=10_000, metavar="N")
+    precision: float | None = flag(min=0.0001, max=0.5, metavar="P")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailArgs:
     """What to show besides the rows."""
 
-    sensitivity: bool = flag(
-        "Show the effect of each assumption, at a low and a high value.", default=False
-    )
-    events: Path | None = flag("Write the events of the first run of --run N.", metavar="FILE")
-    run: int = flag("The simulated run that --events writes.", default=0, min=0, metavar="N")
-    explain_path: bool = flag("Show which rows used the exact shortcut.", default=False)
+    sensitivity: bool = flag(default=False)
+    events: Path | None = flag(metavar="FILE")
+    run: int = flag(default=0, min=0, metavar="N")
+    explain_path: bool = flag(default=False)
 
 
 def simulate(
@@ -102,15 +84,9 @@ def simulate(
     workers: WorkerArgs,
     ignore: Ignore = None,
     details: DetailArgs,
-    output: Output = ForecastFormat.HUMAN,
+    output: Output = "human",
 ) -> Exit:
-    """Forecast a batch job: how long it takes, what it costs, and how likely it is to be cancelled.
-
-    Simulates the job that the files describe on low-priority nodes without preemption (calm), under
-    a recorded pattern and under stress, and on dedicated nodes. Resources that no file declares are
-    read from the workspace; nothing is written. Exits with 5 if --deadline or --max-cost is not
-    met.
-    """
+    """Forecast a batch job: how long it takes, what it costs, how likely it is to be cancelled."""
     from mlctl.render.forecast import batch as render
 
     with refusals():
@@ -267,13 +243,13 @@ def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, fi
     Reports where in a trace the history begins: `--offset` repeats that in a simulated cloud.
     """
     from mlctl import files
-    from mlctl.forecast.batch import timeline
+    from mlctl.forecast.batch import report
     from mlctl.forecast.weather import models as weather
     from mlctl.simulator.control_plane.jobs.job_events import line_since
 
     row = next((item for item in rows if item.name == main), rows[-1])
     seed = row.study.seed_of(run)
-    log = timeline.events(row.study.scenario, seed)
+    log = report.events(row.study.scenario, seed)
     for item in weather.placed(row.study.scenario.processes, seed):
         if isinstance(item, weather.Replay):
             session.note(f"history {run} begins the trace at --offset {item.offset}")
@@ -288,13 +264,11 @@ def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, fi
 class StepArgs:
     """The work: its steps, and what checkpoints take."""
 
-    steps: int | None = flag("Steps to train.", min=1, metavar="N")
-    seconds_per_step: float | None = flag("Time of a step.", min=0, metavar="S")
-    checkpoint_every: list[int] | None = flag(
-        "Steps between checkpoints; 0 for none (repeatable; one row each).", min=0, metavar="N"
-    )
-    seconds_per_checkpoint: float | None = flag("Time to write a checkpoint.", min=0, metavar="S")
-    seconds_to_restore: float | None = flag("Time to resume from a checkpoint.", min=0, metavar="S")
+    steps: int | None = flag(min=1, metavar="N")
+    seconds_per_step: float | None = flag(min=0, metavar="S")
+    checkpoint_every: list[int] | None = flag(min=0, metavar="N")
+    seconds_per_checkpoint: float | None = flag(min=0, metavar="S")
+    seconds_to_restore: float | None = flag(min=0, metavar="S")
 
 
 def training(
@@ -308,13 +282,9 @@ def training(
     study: HistoryArgs,
     workers: WorkerArgs,
     ignore: Ignore = None,
-    output: Output = ForecastFormat.HUMAN,
+    output: Output = "human",
 ) -> Exit:
-    """Forecast a training job: its duration, its cost, and the best interval between checkpoints.
-
-    Works for command jobs on a cluster or serverless. The best interval is shown next to those of
-    Young and Daly; it is exact if the losses of one node are a Poisson process.
-    """
+    """Forecast a training job: its duration, cost, and the best interval between checkpoints."""
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.forecast.training import report as training_report
     from mlctl.forecast.training.reading import read
@@ -323,14 +293,14 @@ def training(
     graph = read_graph(session, paths, declared.override, ignore)
     if graph is None:
         return Exit.ERROR
-    wanted = Wanted(
+    request = Wanted(
         _workload(work),
         prices=stated_prices(session, declared),
         settings=settings_of(delays, cloud),
     )
     weathers_, main = weathers(study.weather, study)
     with refusals():
-        subject = read(graph, wanted)
+        subject = read(graph, request)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
         options = training_report.Options(str(study.seed), study.runs or RUNS, main)

@@ -12,17 +12,14 @@ from mlctl.catalog import prices
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.resources import quota as quotas
 
-Location = Annotated[
-    str | None,
-    flag("The region; by default the workspace's.", "--location", "-l", metavar="REGION"),
-]
+Location = Annotated[str | None, flag("--location", "-l", metavar="REGION")]
 
 
 @contextmanager
@@ -37,7 +34,7 @@ def opened(session: Session) -> Iterator[LocalBackend]:
         yield backend
 
 
-def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
+def status(session: Session, output: Output = "json", query: Query = None) -> None:
     """Show the clock, workspaces, running operations, faults and locks."""
     with opened(session) as local:
         now = control.status(local.handle)
@@ -63,15 +60,14 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
             ],
         }
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def advance(
     session: Session,
-    time: str = argument("90s, 15m, 1h30m, 30d or PT90S.", metavar="DURATION"),
-    output: Output = OutputFormat.NONE,
+    time: str = argument(metavar="DURATION"),
+    output: Output = "none",
     query: Query = None,
-) -> Exit:
+) -> None:
     """Advance virtual time, without waiting."""
     length = duration(time)
     with opened(session) as local:
@@ -82,13 +78,12 @@ def advance(
         moment = control.status(local.handle).moment
         session.note(f"it is {moment} now")
         print_data(session, {"time": moment}, output, query)
-    return Exit.OK
 
 
 def reset(
     session: Session,
-    seed: str = flag("The random seed of the new cloud.", default="0"),
-    yes: bool = flag("Do not ask for confirmation.", "-y", default=False),
+    seed: str = flag(default="0"),
+    yes: bool = flag("-y", default=False),
 ) -> Exit:
     """Reset the cloud: no workspaces, initial time, default quotas and no faults."""
     with opened(session) as local:
@@ -100,16 +95,14 @@ def reset(
 
 def quota_set(
     session: Session,
-    low_priority_cores: int | None = flag("Low-priority cores, all families.", min=0),
-    dedicated_cores: int | None = flag("Dedicated cores, all families.", min=0),
-    family: list[str] | None = flag(
-        "Dedicated cores of a VM family (repeatable).", metavar="FAMILY=N"
-    ),
-    computes: int | None = flag("Number of compute resources.", min=0),
-    pools: int | None = flag("Number of Batch pools.", min=0),
-    vms_per_pool: int | None = flag("Number of VMs in each Batch pool.", min=0),
+    low_priority_cores: int | None = flag(min=0),
+    dedicated_cores: int | None = flag(min=0),
+    family: list[str] | None = flag(metavar="FAMILY=N"),
+    computes: int | None = flag(min=0),
+    pools: int | None = flag(min=0),
+    vms_per_pool: int | None = flag(min=0),
     location: Location = None,
-) -> Exit:
+) -> None:
     """Set the quotas of the subscription in a region, and the limits of its Batch account."""
     families = dict(_family(text) for text in family or [])
     numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
@@ -130,15 +123,14 @@ def quota_set(
             local.set_pool_limits(pools=pools, vms=vms_per_pool)
         except ValueError as error:
             raise InvalidValue(str(error)) from None
-    return Exit.OK
 
 
 def quota_list(
     session: Session,
     location: Location = None,
-    output: Output = OutputFormat.TABLE,
+    output: Output = "table",
     query: Query = None,
-) -> Exit:
+) -> None:
     """List the quotas of a region that are in use, were set, or are commonly exceeded."""
     with opened(session) as local:
         own = control.quotas(local.handle, location or local.location)
@@ -150,7 +142,6 @@ def quota_list(
             and (quota.used or quota.is_set or not quotas.is_family(quota.name))
         ]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def _family(text: str) -> tuple[str, int]:
@@ -168,15 +159,11 @@ def _family(text: str) -> tuple[str, int]:
 
 def usage(
     session: Session,
-    output: Output = OutputFormat.TABLE,
+    output: Output = "table",
     query: Query = None,
-) -> Exit:
-    """List node-hours and cost by tier for every cluster, pool and job.
-
-    The usage of a job is part of its cluster's. Prices are those of size, region and tier when the
-    cluster was created; unknown prices are shown as "unknown", never as 0.
-    """
-    from mlctl.simulator.control_plane import billing
+) -> None:
+    """List node-hours and cost by tier for every cluster, pool and job."""
+    from mlctl.simulator.control_plane import metrics
 
     with opened(session) as cloud:
         data: list[Data] = [
@@ -188,9 +175,8 @@ def usage(
                 "cost": "unknown" if row.cost is None else round(row.cost, 6),
                 "gone": row.gone,
             }
-            for row in billing.summarize(cloud.handle)
+            for row in metrics.summarize_usage(cloud.handle)
         ]
     day = session.price_list.as_of.isoformat()
     session.note(f"USD, {prices.OF}, {day}; low priority at the price of Spot")
     print_data(session, data, output, query)
-    return Exit.OK

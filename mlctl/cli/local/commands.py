@@ -2,17 +2,134 @@
 
 from __future__ import annotations
 
-from mlctl.cli.local import cloud, code, faults, preemption, settings, suppose
+from collections.abc import Mapping
+
+from mlctl.cli.local import cloud, faults, preemption, settings
+from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.preemption import preemption_fit
-from mlctl.cli.shell import Group
+from mlctl.cli.shell import Group, InvalidValue, Session, argument, flag
+from mlctl.cli.shell.code import CodeArgs, key, python_of, read, write
 from mlctl.cli.shell.command import Commands
+from mlctl.cli.shell.output import Output, Query, print_data
+from mlctl.kinds import Address, kind_of
+from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
+
+_MARK: dict[str, Data] = {"mlctl.supposed": "true"}
+_VERSION = "1"  # the version if none is named
+_PATH = "azureml://datastores/workspaceblobstore/paths/supposed"
+_IMAGE = "mcr.microsoft.com/azureml/openmpi4.1.0-ubuntu22.04:latest"
+_CLUSTER: dict[str, Data] = {
+    "vmSize": "Standard_D4ds_v5",
+    "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 4},
+}
+_COMPONENT: dict[str, Data] = {
+    "type": "command",
+    "command": "true",
+    "environment": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
+}
+# A plain resource of each kind that others refer to, as Azure Resource Manager has it. For assets,
+# the properties with their tags.
+_ASSETS: Mapping[str, dict[str, Data]] = {
+    "component": {"componentSpec": _COMPONENT},
+    "data": {"dataType": "uri_folder", "dataUri": _PATH},
+    "environment": {"image": _IMAGE},
+    "model": {"modelType": "custom_model", "modelUri": _PATH},
+}
+_IDENTITY: dict[str, Data] = {"type": "SystemAssigned"}
+_OTHERS: Mapping[str, dict[str, Data]] = {
+    "batch-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "AADToken"}},
+    "compute": {"properties": {"computeType": "AmlCompute", "properties": _CLUSTER}},
+    "datastore": {
+        "properties": {
+            "datastoreType": "AzureBlob",
+            "accountName": "supposed",
+            "containerName": "supposed",
+        }
+    },
+    "online-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "Key"}},
+}
+
+
+def suppose(
+    session: Session,
+    addresses: list[str] = argument(metavar="ADDRESS..."),
+) -> None:
+    """Create stand-ins for resources of a real workspace, so that files can be planned."""
+    parsed = [_address(text) for text in addresses]
+    with opened(session) as local:
+        existing = local.read(parsed)
+        for address in parsed:
+            if address in existing:
+                session.note(f"{address} already exists")
+                continue
+            local.put(address, _body(address, local.location)).wait()
+            session.note(f"{address} is supposed")
+
+
+def _address(text: str) -> Address:
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        raise InvalidValue(f"argument ADDRESS: {error}") from None
+    if address.kind in _ASSETS:
+        return address.at(address.version or _VERSION)
+    if address.kind not in _OTHERS:
+        kinds = ", ".join(sorted((*_ASSETS, *_OTHERS)))
+        raise InvalidValue(f"argument ADDRESS: only these can be supposed: {kinds}")
+    return address
+
+
+def _body(address: Address, region: str) -> dict[str, Data]:
+    if address.kind in _OTHERS and not kind_of(address).arm.tracked:
+        return {"properties": {**_OTHERS[address.kind]["properties"], "tags": _MARK}}
+    if address.kind in _OTHERS:
+        return {"location": region, "tags": _MARK, **_OTHERS[address.kind]}
+    properties = _ASSETS[address.kind]
+    if "componentSpec" in properties:
+        names: dict[str, Data] = {"name": address.name, "version": address.version}
+        properties = {"componentSpec": {**_COMPONENT, **names}}
+    return {"properties": {**properties, "tags": _MARK}}
+
+
+def on(
+    session: Session,
+    python: str | None = flag(metavar="EXE"),
+) -> None:
+    """Run the code of jobs and of invoked deployments, as `--run-code` does for one command."""
+    interpreter = python_of(session, CodeArgs(run_code=True, python=python))
+    _write(session, interpreter if python is not None else "")
+
+
+def off(session: Session) -> None:
+    """Do not run code: endpoints answer with an echo, and jobs produce placeholder files."""
+    _write(session, None)
+
+
+def show(session: Session, output: Output = "json", query: Query = None) -> None:
+    """Show whether this state file runs code, and with which Python."""
+    state = key(session.environment)
+    python = read(session.environment).get(state)
+    data = {"state": state, "run_code": python is not None, "python": python or None}
+    print_data(session, data, output, query)
+
+
+def _write(session: Session, python: str | None) -> None:
+    if session.backend_name != "local":
+        raise InvalidValue("only the simulated cloud runs code: use `--backend local`")
+    try:
+        write(session.environment, key(session.environment), python)
+    except OSError as error:
+        text = f"cannot write the setting to `{error.filename}`: {error.strerror}"
+        raise Permanent("CannotWrite", text) from None
+
 
 _LOCAL: Commands = {
     "status": cloud.status,
     "advance": cloud.advance,
     "reset": cloud.reset,
     "preempt": preemption.preempt,
-    "suppose": suppose.suppose,
+    "suppose": suppose,
     "lock": preemption.lock,
     "usage": cloud.usage,
     "quota": Group("Core quotas of a region.", {"set": cloud.quota_set, "list": cloud.quota_list}),
@@ -39,7 +156,7 @@ _LOCAL: Commands = {
     ),
     "code": Group(
         "Whether jobs and endpoints run your own code.",
-        {"on": code.on, "off": code.off, "show": code.show},
+        {"on": on, "off": off, "show": show},
     ),
     "capacity": Group(
         "How many nodes a region has.",

@@ -78,17 +78,14 @@ def _is_part(text: str, limit: int) -> bool:
     return text.isdecimal() and int(text) < limit
 
 
-_delay = partial(flag, metavar="S")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayArgs:
     """How long nodes take."""
 
-    allocation: str | None = _delay("From asking for a node to having it.")
-    preparation: str | None = _delay("From having a node until it can work.")
-    replacement: str | None = _delay("What allocation is for a node that was preempted.")
-    leave: str | None = _delay("From giving a node back to its being gone.")
+    allocation: str | None = flag(metavar="S")
+    preparation: str | None = flag(metavar="S")
+    replacement: str | None = flag(metavar="S")
+    leave: str | None = flag(metavar="S")
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -102,50 +99,31 @@ def pair(text: str) -> tuple[str, str]:
 _flag = partial(flag, panel=SIMULATED)
 
 
-WorkloadName = Annotated[
-    str,
-    flag(
-        "A workload defined with `mlctl local workload set NAME`.",
-        "--workload",
-        metavar="NAME",
-        panel=SIMULATED,
-    ),
-]
+WorkloadName = Annotated[str, flag("--workload", metavar="NAME", panel=SIMULATED)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFlags:
     """The work of a batch job: its mini-batches."""
 
-    files: int | None = _flag("Files in the input.", metavar="N")
-    seconds_per_file: float | None = _flag("Time to process each file.", metavar="S")
-    seconds_per_mini_batch: float | None = _flag(
-        "Overhead of each mini-batch, in addition to its files.", metavar="S"
-    )
-    seconds_per_start: float | None = _flag(
-        "Time until a new node can work: pulling the image, running init().", metavar="S"
-    )
-    cv: float | None = _flag(
-        "Variation of these times: the coefficient of variation of a log-normal factor.",
-        metavar="X",
-    )
-    fail_probability: float | None = _flag(
-        "Probability that an attempt at a mini-batch fails.", metavar="P"
-    )
-    trace: Path | None = _flag(
-        "Times of consecutive mini-batches instead, as JSON: [seconds, ...].", metavar="FILE"
-    )
+    files: int | None = _flag(metavar="N")
+    seconds_per_file: float | None = _flag(metavar="S")
+    seconds_per_mini_batch: float | None = _flag(metavar="S")
+    seconds_per_start: float | None = _flag(metavar="S")
+    cv: float | None = _flag(metavar="X")
+    fail_probability: float | None = _flag(metavar="P")
+    trace: Path | None = _flag(metavar="FILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingFlags:
     """The work of a training job: its steps."""
 
-    steps: int | None = _flag("Steps to train.", metavar="N")
-    seconds_per_step: float | None = _flag("Time of a step.", metavar="S")
-    checkpoint_every: int | None = _flag("Steps between checkpoints; 0 for none.", metavar="N")
-    seconds_per_checkpoint: float | None = _flag("Time to write a checkpoint.", metavar="S")
-    seconds_to_restore: float | None = _flag("Time to resume from a checkpoint.", metavar="S")
+    steps: int | None = _flag(metavar="N")
+    seconds_per_step: float | None = _flag(metavar="S")
+    checkpoint_every: int | None = _flag(metavar="N")
+    seconds_per_checkpoint: float | None = _flag(metavar="S")
+    seconds_to_restore: float | None = _flag(metavar="S")
 
 
 def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from mlctl import files
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
-from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell import Session, UsageError, argument, flag
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import Address
 from mlctl.pointer import Data
@@ -22,8 +22,6 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.forecast.weather.fit import Fit
     from mlctl.forecast.weather.models import Weather
     from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
-
-TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
 
 
 def _bands() -> list[str]:
@@ -42,49 +40,18 @@ def _weathers() -> list[str]:
 class PreemptionArgs:
     """The processes that take nodes away; `offset` is the trace's."""
 
-    weather: str | None = flag(
-        "calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
-        " `mlctl local preemption fit`.",
-        metavar="NAME",
-        suggest=_weathers,
-    )
-    start: list[str] | None = flag(
-        "The current time of day, HH:MM, for weather that follows the hours; or where outages "
-        "and traces start: at a random moment (any), or when nodes are available (available, "
-        "the default) (repeatable).",
-        metavar="WHEN",
-        suggest=MOMENTS,
-    )
-    poisson: str | None = flag(
-        "A constant rate for each node, whatever its age.", metavar="PER_NODE_HOUR"
-    )
-    eviction_rate: str | None = flag(
-        "A constant rate for each node, from a band of Azure's eviction rates or as a "
-        "percentage per hour.",
-        metavar="BAND",
-        suggest=_bands,
-    )
-    shock: str | None = flag(
-        "Drops in capacity, in which each running node is lost with this probability.",
-        metavar="PER_HOUR,FRACTION",
-    )
-    hyper_exponential: str | None = flag(
-        "Node lifetimes with this coefficient of variation, 1 or more.", metavar="PER_NODE_HOUR,CV"
-    )
-    weibull: str | None = flag(
-        "With a shape below 1, nodes that have lived long live longer.",
-        metavar="PER_NODE_HOUR,SHAPE",
-    )
-    bathtub: str | None = flag(
-        "Node lifetimes of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
-        metavar="A,T1,T2,B",
-    )
-    trace: str | None = flag(f"How many nodes there are: {TRACE_SHAPE}.", metavar="FILE")
-    offset: int | None = flag("Where to start in the trace.", metavar="N")
-    script: str | None = flag(
-        'Exact losses: [[seconds, node index or "all"], ...].', metavar="FILE"
-    )
-    none: bool = flag("Turn preemption off.", default=False)
+    weather: str | None = flag(metavar="NAME", suggest=_weathers)
+    start: list[str] | None = flag(metavar="WHEN", suggest=MOMENTS)
+    poisson: str | None = flag(metavar="PER_NODE_HOUR")
+    eviction_rate: str | None = flag(metavar="BAND", suggest=_bands)
+    shock: str | None = flag(metavar="PER_HOUR,FRACTION")
+    hyper_exponential: str | None = flag(metavar="PER_NODE_HOUR,CV")
+    weibull: str | None = flag(metavar="PER_NODE_HOUR,SHAPE")
+    bathtub: str | None = flag(metavar="A,T1,T2,B")
+    trace: str | None = flag(metavar="FILE")
+    offset: int | None = flag(metavar="N")
+    script: str | None = flag(metavar="FILE")
+    none: bool = flag(default=False)
 
     @property
     def any_process(self) -> bool:
@@ -94,11 +61,8 @@ class PreemptionArgs:
         return any(value is not None for value in (*rates, *files))
 
 
-def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
-    """Set how low-priority nodes are preempted, replacing earlier settings; flags can be combined.
-
-    Times in scripts and traces count from now. Dedicated nodes are never preempted.
-    """
+def preemption_set(session: Session, args: PreemptionArgs) -> None:
+    """Set how low-priority nodes are preempted, replacing earlier settings; flags combine."""
     from mlctl.simulator.control_plane import disruptions
 
     if args.none == args.any_process:
@@ -113,12 +77,9 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
     processes = _preemption(args, start_s or 0.0)
     with opened(session) as cloud:
         disruptions.set_preemption(cloud.handle, tuple(processes), start=start)
-    return Exit.OK
 
 
-def preemption_show(
-    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> Exit:
+def preemption_show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show how low-priority nodes are preempted at present."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -126,15 +87,14 @@ def preemption_show(
         processes = disruptions.preemption(cloud.handle) or ["none"]
         data: list[Data] = [{"preemption": process} for process in processes]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def preempt(
     session: Session,
-    cluster: str = argument("Name of the cluster.", metavar="CLUSTER"),
-    nodes: int | None = flag("How many nodes; 1 by default.", min=1, metavar="N"),
-    every: bool = flag("All running nodes.", "--all", default=False),
-) -> Exit:
+    cluster: str = argument(metavar="CLUSTER"),
+    nodes: int | None = flag(min=1, metavar="N"),
+    every: bool = flag("--all", default=False),
+) -> None:
     """Preempt nodes of a low-priority cluster now."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -145,16 +105,13 @@ def preempt(
             cloud.handle, Address("compute", cluster), None if every else nodes or 1
         )
         session.note(f"{lost_nodes} preempted")
-    return Exit.OK
 
 
 def lock(
     session: Session,
-    clusters: list[str] | None = argument(
-        "Names of clusters; all by default.", default=None, metavar="CLUSTER"
-    ),
-    remove: bool = flag("Remove the lock.", default=False),
-) -> Exit:
+    clusters: list[str] | None = argument(default=None, metavar="CLUSTER"),
+    remove: bool = flag(default=False),
+) -> None:
     """Lock clusters with a resource lock: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -164,7 +121,6 @@ def lock(
         session.note(f"{len(changed)} {'unlocked' if remove else 'locked'}")
         if len(changed) < len(addresses):
             session.note("locks on a higher level still apply: see `mlctl local status`")
-    return Exit.OK
 
 
 def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]:
@@ -222,24 +178,11 @@ def weather_of(text: str) -> Weather:
 
 def preemption_fit(
     session: Session,
-    source: Path = flag(
-        "Preempted Nodes and Total Nodes by the minute, from Azure Monitor or `mlctl compute "
-        "metrics -o json`; or a trace, as for --trace of `set`.",
-        "--from",
-        default=...,
-        metavar="FILE",
-    ),
-    cores_per_node: int | None = flag("The metrics count cores, not nodes.", min=1, metavar="N"),
-    out: Path | None = flag(
-        "Write the result as weather, for `set --weather FILE`.", "-o", metavar="FILE"
-    ),
-) -> Exit:
-    """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood.
-
-    Reports the rate at which single nodes are lost, how often capacity drops and what share of the
-    nodes each drop takes, and how often and how long no nodes are available, with 95 % intervals;
-    also whether losses cluster, and whether the two halves of the period agree.
-    """
+    source: Path = flag("--from", default=..., metavar="FILE"),
+    cores_per_node: int | None = flag(min=1, metavar="N"),
+    out: Path | None = flag("-o", metavar="FILE"),
+) -> None:
+    """Fit a preemption pattern to the metrics of a cluster, by maximum likelihood."""
     from mlctl.forecast.weather import fit
 
     try:
@@ -262,7 +205,6 @@ def preemption_fit(
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{out}`: {error.strerror}") from None
         session.note(f"wrote {out}")
-    return Exit.OK
 
 
 def _lines(fitted: Fit) -> Iterator[str]:
@@ -319,29 +261,17 @@ _TIERS = ("dedicated", "low_priority")
 class CapacityArgs:
     """The process that says how many nodes exist; `nodes` goes with `outages` too."""
 
-    nodes: int | None = flag("A constant number of nodes.", metavar="N")
-    outages: str | None = flag(
-        "Random outages without any nodes, of this mean length; --nodes between them.",
-        metavar="PER_HOUR,SECONDS",
-    )
-    outage_cv: float | None = flag(
-        "Draw outages from a log-normal distribution with this coefficient of variation (real "
-        "ones: 3); exponential by default.",
-        metavar="X",
-    )
-    trace: str | None = flag(f"As many as {TRACE_SHAPE}.", metavar="FILE")
-    script: str | None = flag(
-        "A script of node counts: [[seconds, nodes from then on], ...].", metavar="FILE"
-    )
-    none: bool = flag("Unlimited nodes.", default=False)
-    tier: str | None = flag("Only for this tier; both tiers by default.", suggest=_TIERS)
+    nodes: int | None = flag(metavar="N")
+    outages: str | None = flag(metavar="PER_HOUR,SECONDS")
+    outage_cv: float | None = flag(metavar="X")
+    trace: str | None = flag(metavar="FILE")
+    script: str | None = flag(metavar="FILE")
+    none: bool = flag(default=False)
+    tier: str | None = flag(suggest=_TIERS)
 
 
-def capacity_set(session: Session, args: CapacityArgs) -> Exit:
-    """Set how many nodes each region has, for all its clusters together.
-
-    A cluster that gets no node waits for one. Dedicated nodes are never preempted.
-    """
+def capacity_set(session: Session, args: CapacityArgs) -> None:
+    """Set how many nodes each region has, for all its clusters together."""
     from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
 
@@ -355,12 +285,9 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
     tier = Tier(args.tier) if args.tier else None
     with opened(session) as cloud:
         disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)
-    return Exit.OK
 
 
-def capacity_show(
-    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> Exit:
+def capacity_show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show how many nodes each region has now, by tier."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -368,7 +295,6 @@ def capacity_show(
         processes = disruptions.capacity(cloud.handle)
         data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in processes.items()]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def _capacity(args: CapacityArgs) -> list[CapacityProcess]:

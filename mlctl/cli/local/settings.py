@@ -8,9 +8,9 @@ from enum import Enum
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
-from mlctl.cli.shell import Exit, Session, UsageError, argument, flag
+from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
 
@@ -18,12 +18,9 @@ from mlctl.workload import DEFAULT_NAME
 def delays_set(
     session: Session,
     delays: DelayArgs,
-    cv: float | None = flag("The coefficient of variation of the times.", metavar="X"),
-) -> Exit:
-    """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m.
-
-    Times that are not given stay the same.
-    """
+    cv: float | None = flag(metavar="X"),
+) -> None:
+    """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m."""
     from mlctl.simulator.control_plane import disruptions
 
     texts: dict[str, str | None] = asdict(delays)
@@ -38,10 +35,9 @@ def delays_set(
         )
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
-    return Exit.OK
 
 
-def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+def delays_show(session: Session, output: Output = "table", query: Query = None) -> None:
     """Show how long nodes take to start and stop, in seconds."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -53,30 +49,22 @@ def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Qu
             if delay.name in names
         ]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def settings_set(
     session: Session,
-    pairs: list[str] = argument("See `mlctl local settings list`.", metavar="NAME=VALUE"),
-) -> Exit:
+    pairs: list[str] = argument(metavar="NAME=VALUE"),
+) -> None:
     """Set defaults for the behaviour of the simulated cloud."""
     from mlctl.simulator.control_plane import disruptions
 
     changes: dict[str, object] = dict(pair(text) for text in pairs)
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
-    return Exit.OK
 
 
-def settings_list(
-    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
-) -> Exit:
-    """List the settings of the simulated cloud, and the source of each value.
-
-    S is stated by Microsoft's or hi-ml's pages on the subject, D by other Azure documentation, R
-    was recorded on Azure, and A is an assumption.
-    """
+def settings_list(session: Session, output: Output = "table", query: Query = None) -> None:
+    """List the settings of the simulated cloud, and the source of each value."""
     from mlctl.simulator.control_plane import disruptions
 
     with opened(session) as cloud:
@@ -90,46 +78,30 @@ def settings_list(
             for setting in disruptions.parameters(cloud.handle)
         ]
         print_data(session, data, output, query)
-    return Exit.OK
 
 
 def tenancy_set(
     session: Session,
-    slots: int = flag("Number of jobs that run at once.", default=4, min=1, metavar="N"),
-    arrivals: float = flag(
-        "Rate at which jobs of other users arrive.", default=0.0, min=0, metavar="PER_HOUR"
-    ),
-    mean: str = flag("Mean duration of those jobs.", default="1h", metavar="DURATION"),
-) -> Exit:
-    """Set the behaviour of the shared queue for classic jobs without a pool.
-
-    Microsoft never published figures for this queue: all values are assumptions.
-    """
+    slots: int = flag(default=4, min=1, metavar="N"),
+    arrivals: float = flag(default=0.0, min=0, metavar="PER_HOUR"),
+    mean: str = flag(default="1h", metavar="DURATION"),
+) -> None:
+    """Set the behaviour of the shared queue for classic jobs without a pool."""
     from mlctl.simulator.control_plane.jobs import creation
     from mlctl.simulator.engine.model import SharedQueueSettings
 
     length = duration(mean)
     with opened(session) as cloud:
         creation.set_shared_queue(cloud.handle, SharedQueueSettings(slots, arrivals, length))
-    return Exit.OK
 
 
 def workload_set(
     session: Session,
     batch: BatchFlags,
     training: TrainingFlags,
-    name: str = flag(
-        "A name for the workload, for jobs that refer to it; if omitted, the default for all jobs.",
-        "-n",
-        default=DEFAULT_NAME,
-        metavar="NAME",
-    ),
-) -> Exit:
-    """Set the amount and duration of work for future jobs.
-
-    Values that are not given stay the same, except that a flag about the duration of a mini-batch
-    replaces all other such flags. A mini-batch keeps its duration when it is rerun.
-    """
+    name: str = flag("-n", default=DEFAULT_NAME, metavar="NAME"),
+) -> None:
+    """Set the amount and duration of work for future jobs."""
     from mlctl.simulator.control_plane import disruptions
 
     workload = workload_flags.workload_of(batch, training)
@@ -137,12 +109,9 @@ def workload_set(
         raise UsageError("describe the work: --seconds-per-file, --steps, ...")
     with opened(session) as cloud:
         disruptions.set_workload(cloud.handle, name, workload)
-    return Exit.OK
 
 
-def workload_list(
-    session: Session, output: Output = OutputFormat.JSON, query: Query = None
-) -> Exit:
+def workload_list(session: Session, output: Output = "json", query: Query = None) -> None:
     """List the workloads: the amount and duration of work for jobs that name them."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -155,4 +124,3 @@ def workload_list(
             for name, workload in disruptions.workloads(cloud.handle).items()
         ]
         print_data(session, data, output, query)
-    return Exit.OK

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -22,12 +21,14 @@ from mlctl.cli.parser.tree import (
     CommandNode,
     FlagParameter,
     Option,
+    choices,
 )
 from mlctl.dataclasses import dataclass, replace
 from mlctl.schema.text import nearest
 
 BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_OF_TERRAFORM = {"--auto-approve": "--yes"}
 
 
 class UsageError(Exception):
@@ -223,9 +224,26 @@ class _Reader:
         why = of_command or self._absent.get(name)
         if why is not None:
             return f"{name} is not supported: {why}"
+        field = self._field(name)
+        if field is not None:
+            return f"unrecognized arguments: {name}\nWrite it as a field: --set {field}=VALUE"
         names = (full for option in self._options for full in option.names if full[1] == name[1:2])
-        near = nearest(name, names)
+        near = nearest(_OF_TERRAFORM.get(name, name), names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
+
+    def _field(self, name: str) -> str | None:
+        """Return the field that an unknown flag probably means, if the command has --set."""
+        from mlctl.kinds import KINDS  # for this error alone
+
+        kind = KINDS.get(" ".join(self._command.path[:1]))
+        if kind is None or not any("--set" in option.names for option in self._options):
+            return None
+        key = name[2:].replace("-", "_")
+        fields = {field.at for form in kind.forms for field in form.fields}
+        at = next(
+            (at for at in ((key,), ("settings", key), ("resources", key)) if at in fields), None
+        )
+        return at and ".".join(at)
 
     def _check(self, line: CommandLine) -> None:
         """Refuse a line that lacks what its command requires, or has too many values."""
@@ -290,12 +308,13 @@ def _bind_positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
 
 
 def _convert(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
-    """Convert `text` to the parameter's type: text, a path, a number, an enum in any case."""
-    if issubclass(parameter.type, Enum):
-        for member in parameter.type:
-            if str(member.value).casefold() == text.casefold():
-                return member
-        expected = f"Allowed values: {', '.join(str(member.value) for member in parameter.type)}."
+    """Convert `text` to the parameter's type: text, a path, a number, a word in any case."""
+    allowed = choices(parameter.type)
+    if allowed:
+        for word, value in allowed.items():
+            if word.casefold() == text.casefold():
+                return value
+        expected = f"Allowed values: {', '.join(allowed)}."
     else:
         try:
             value = parameter.type(text)

@@ -11,42 +11,14 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.cli.parser.arguments import BOOLEANS, UsageError
+from mlctl.cli.parser.help import meaning
 from mlctl.cli.parser.tree import BEFORE_COMMAND, Arity, CommandNode, Option
 
 VARIABLE = "_MLCTL_COMPLETE"  # `complete_bash` asks for words, `source_bash` for the script
 _LINE, _FISH_ACTION = "_TYPER_COMPLETE_ARGS", "_TYPER_COMPLETE_FISH_ACTION"
 _LARGEST_STARTUP_FILE = 16 << 20  # bytes
-SCRIPTS: Mapping[str, str] = {
-    "bash": """\
-_mlctl_completion() {
-    local IFS=$'\\n'
-    COMPREPLY=( $( env COMP_WORDS="${COMP_WORDS[*]}" \\
-                   COMP_CWORD=$COMP_CWORD \\
-                   _MLCTL_COMPLETE=complete_bash $1 ) )
-    return 0
-}
-
-complete -o default -F _mlctl_completion mlctl
-""",
-    "zsh": """\
-#compdef mlctl
-
-_mlctl_completion() {
-  eval $(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" _MLCTL_COMPLETE=complete_zsh mlctl)
-}
-
-compdef _mlctl_completion mlctl
-""",
-    "fish": (
-        "complete --command mlctl --no-files"
-        ' --arguments "(env _MLCTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args'
-        ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl)"'
-        ' --condition "env _MLCTL_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args'
-        ' _TYPER_COMPLETE_ARGS=(commandline -cp) mlctl"\n'
-    ),
-}
 # A shell's script below the home folder, the file that loads it, and how.
-_PLACES = {
+SHELLS = {
     "bash": (".bash_completions/mlctl.sh", ".bashrc", "source '{script}'"),
     "zsh": (".zfunc/_mlctl", ".zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
     "fish": (".config/fish/completions/mlctl.fish", "", ""),
@@ -77,15 +49,15 @@ def answer(root: CommandNode, environment: Mapping[str, str]) -> tuple[str, bool
 
 def script(shell: str) -> str:
     """Return the script of a shell."""
-    if shell not in SCRIPTS:
-        raise UsageError(f"completion supports {', '.join(SCRIPTS)}; $SHELL names `{shell}`.")
-    return SCRIPTS[shell]
+    if shell not in SHELLS:
+        raise UsageError(f"completion supports {', '.join(SHELLS)}; $SHELL names `{shell}`.")
+    return Path(__file__).with_suffix(f".{shell}").read_text(encoding="utf-8")
 
 
 def install(shell: str, home: Path) -> Path:
     """Write the script of a shell below the home folder, and let the shell load it."""
     text = script(shell)
-    place, startup, command = _PLACES[shell]
+    place, startup, command = SHELLS[shell]
     path, startup_file = home / place, home / startup
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, text.encode())
@@ -102,7 +74,8 @@ def _words(root: CommandNode, before: Sequence[str], begun: str) -> Iterator[tup
     """Return the words that can follow, with their meaning; none if the shell completes files."""
     node, open_option = _position(root, before)
     if begun.startswith("-"):
-        yield from ((name, option.help) for option in node.options for name in option.names)
+        for option in node.options:
+            yield from ((name, meaning(option, node.path)) for name in option.names)
     elif open_option is not None:
         suggest = open_option.suggest
         suggested = suggest() if callable(suggest) else suggest

@@ -1,6 +1,7 @@
-"""Declare commands: functions with `name: type = flag(help)`, in groups.
+"""Declare commands: functions with `name: type = flag("-n")`, in groups.
 
-A flag of several commands is a type: `Annotated[type, flag(help)]`.
+A flag of several commands is a type: `Annotated[type, flag("--name")]`. What flags and positionals
+mean is in `help.toml`, unless the declaration has the text.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class OptionSpec:
     """
 
     names: tuple[str, ...]
-    help: str
+    help: str = ""
     metavar: str = ""
     panel: str = ARGUMENTS
     min: float | None = None
@@ -46,25 +47,25 @@ class ArgumentSpec:
     max: float | None = None
 
 
-def flag(help: str, *names: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
-    """Declare a parameter, or a dataclass's field, as a flag with this help.
+def flag(*names: str, default: Any = None, **facts: Any) -> Any:
+    """Declare a parameter, or a dataclass's field, as a flag.
 
     Its long name is that of the parameter unless another is given. The default `...` makes it
     required; `facts` are those of `OptionSpec`.
     """
-    return _declaration(lambda parameter: option_spec(parameter, help, *names, **facts), default)
+    return _declaration(lambda parameter: option_spec(parameter, *names, **facts), default)
 
 
-def option_spec(parameter: str, help: str, *names: str, **facts: Any) -> OptionSpec:  # noqa: A002
+def option_spec(parameter: str, *names: str, **facts: Any) -> OptionSpec:
     """Return the `flag` declaration of a parameter of this name."""
     has_long = names and names[0].startswith("--")
     long = () if has_long else (f"--{parameter.replace('_', '-')}",)
-    return OptionSpec(names=(*long, *names), help=help, **facts)
+    return OptionSpec(names=(*long, *names), **facts)
 
 
-def argument(help: str, *, default: Any = ..., **facts: Any) -> Any:  # noqa: A002
+def argument(*, default: Any = ..., **facts: Any) -> Any:
     """Declare a positional parameter; required unless a default is given."""
-    return _declaration(lambda _: ArgumentSpec(help=help, **facts), default)
+    return _declaration(lambda _: ArgumentSpec(**facts), default)
 
 
 def declared(name: str, hint: Any, default: Any) -> Parameter:

@@ -1,6 +1,6 @@
 """Help in the shape of az's: a command, its flags by group, examples.
 
-`docs/cli.md` prints the examples, too, and a test runs them.
+The texts of flags are in `help.toml`, the examples in `examples.toml`; `docs/cli.md` prints both.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from mlctl.cli.parser.declare import ARGUMENTS
-from mlctl.cli.parser.tree import GLOBAL, CommandNode, Option
+from mlctl.cli.parser.tree import GLOBAL, CommandNode, Option, Positional
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import KINDS
 from mlctl.render.terminal.terminal import Style, Styler
@@ -55,15 +56,31 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
     return {name: options for name, options in by_panel.items() if options}
 
 
-def describe(option: Option) -> str:
+def meaning(of: Option | Positional, path: Sequence[str]) -> str:
+    """Return what a flag or positional of the command at a path does: `("compute", "create")`.
+
+    The declaration says it, or the section of `help.toml` for the command, a group above it, or
+    all commands.
+    """
+    if of.help:
+        return of.help
+    name = of.long if isinstance(of, Option) else of.name
+    table = _table("help.toml")
+    sections = [table.get(" ".join(path[:length]), {}) for length in range(len(path), 0, -1)]
+    return str(next(section[name] for section in (*sections, table) if name in section))
+
+
+def describe(option: Option, path: Sequence[str]) -> str:
     """Return the help of a flag: its meaning, allowed values and default."""
     allowed = f"Allowed values: {', '.join(option.choices)}." if option.choices else ""
     default = f"Default: {option.default.removesuffix('.')}." if option.default else ""
-    return "  ".join(part for part in (option.help, allowed, default) if part)
+    return "  ".join(part for part in (meaning(option, path), allowed, default) if part)
 
 
 def _title(node: CommandNode, width: int) -> str:
     first, *paragraphs = node.text.split("\n\n")
+    more = _table("help.toml").get(" ".join(node.path), {}).get("more", "")
+    paragraphs += more.split("\n\n") if more else []
     name = " ".join(("mlctl", *node.path))
     usage = "".join(
         f" {positional.name}" if positional.required else f" [{positional.name}]"
@@ -110,7 +127,9 @@ def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
         shared = [option for option in options if _is_shared(option)] if node.path else []
         lines: list[str] = []
         for place in node.positionals if panel == ARGUMENTS else ():
-            lines += _hanging(f"{_INDENT}{place.name.ljust(column)} : ", place.help, width)
+            lines += _hanging(
+                f"{_INDENT}{place.name.ljust(column)} : ", meaning(place, node.path), width
+            )
         for option in options:
             if option in shared:
                 continue
@@ -118,7 +137,9 @@ def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
             head = (
                 f"{name.ljust(column - len(' [Required]'))} [Required]" if option.required else name
             )
-            lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", describe(option), width)
+            lines += _hanging(
+                f"{_INDENT}{head.ljust(column)} : ", describe(option, node.path), width
+            )
         if shared:
             lines.append(f"{_INDENT}{_SHARED}")
         yield _section(panel, lines)
@@ -184,57 +205,21 @@ def examples(path: Sequence[str]) -> list[Example]:
 def _of_sample(path: Sequence[str]) -> Mapping[str, str]:
     """The examples of a command of a kind that has a sample, and none of its own here."""
     kind = KINDS.get(path[0]) if len(path) > 1 else None
-    if kind is None or not kind.az.sample[0] or path[1] not in _OF_KIND:
+    if kind is None or not kind.az.sample[0]:
         return {}
     file, name = kind.az.sample
     words = {"kind": kind.name, "one": with_article(kind.title), "many": f"{kind.title}s"}
     return {
         title.format(**words): command.format(**words, file=file, name=name)
-        for title, command in _OF_KIND[path[1]].items()
+        for title, command in all_examples().get(f"{{kind}} {path[1]}", {}).items()
     }
 
 
-# Title to command line, by the verb: the examples of every kind.
-_OF_KIND: Mapping[str, Mapping[str, str]] = {
-    "create": {
-        "Create {one} from a file": "mlctl {kind} create -f {file}",
-        "See what would be created": "mlctl {kind} create -f {file} --dry-run",
-    },
-    "update": {
-        "Describe {one}": 'mlctl {kind} update -n {name} --set description="reviewed in May"',
-        "See what an update would change": (
-            "mlctl {kind} update -n {name} --set description=reviewed --dry-run"
-        ),
-    },
-    "show": {
-        "Show {one}": "mlctl {kind} show -n {name}",
-        "Print its ARM id": "mlctl {kind} show -n {name} --query id -o tsv",
-    },
-    "list": {
-        "List the {many} as a table": "mlctl {kind} list -o table",
-        "Print their names": 'mlctl {kind} list --query "[].name" -o tsv',
-    },
-    "delete": {
-        "Delete {one} without being asked": "mlctl {kind} delete -n {name} --yes",
-        "See what a delete would do": "mlctl {kind} delete -n {name} --dry-run",
-    },
-    "archive": {
-        "Leave all versions out of lists": "mlctl {kind} archive -n {name}",
-        "Archive one version": "mlctl {kind} archive -n {name} -v 1",
-    },
-    "restore": {
-        "Have all versions in lists again": "mlctl {kind} restore -n {name}",
-        "Restore one version": "mlctl {kind} restore -n {name} -v 1",
-    },
-    "wait": {
-        "Wait until it is made": "mlctl {kind} wait -n {name} --created",
-        "Wait until it exists": "mlctl {kind} wait -n {name} --exists",
-    },
-}
+def all_examples() -> Mapping[str, Mapping[str, str]]:
+    """Title to command line, by the command; `{kind}` stands for each kind that has a sample."""
+    return _table("examples.toml")
 
 
 @cache
-def all_examples() -> Mapping[str, Mapping[str, str]]:
-    """Title to command line, by the command."""
-    text = Path(__file__).with_name("examples.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def _table(name: str) -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType, NoneType
-from typing import Any, TypeAlias, get_args, get_origin
+from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from mlctl.cli.parser.declare import (
     ARGUMENTS,
@@ -191,7 +191,7 @@ def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
                 spec.help,
                 spec.panel,
                 parameter.default is inspect.Parameter.empty,
-                ("false", "true") if is_switch else _choices(base),
+                ("false", "true") if is_switch else tuple(choices(base)),
                 _default(parameter.default),
                 _parameter(parameter.name, base, spec),
                 "" if is_switch else spec.metavar,
@@ -228,9 +228,12 @@ def _arity(base: Any, metavar: str) -> Arity:
     return Arity.MANY if metavar.endswith(SEVERAL) else Arity.ONE
 
 
-def _choices(base: Any) -> tuple[str, ...]:
-    is_enum = isinstance(base, type) and issubclass(base, Enum)
-    return tuple(member.value for member in base) if is_enum else ()
+def choices(of: Any) -> Mapping[str, Any]:
+    """Return the values of a `Literal` or an enum by their words; none for other types."""
+    if get_origin(of) is Literal:
+        return {word: word for word in get_args(of)}
+    is_enum = isinstance(of, type) and issubclass(of, Enum)
+    return {str(member.value): member for member in of} if is_enum else {}
 
 
 def _default(value: Any) -> str:

@@ -23,39 +23,24 @@ _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 class CodeArgs:
     """Which code of PATH to rehearse, on which inputs."""
 
-    input: str | None = flag("Sample inputs, as the job would receive them.", metavar="DIR|FILE")
-    deployment: str | None = flag(
-        "The deployment or step to use if PATH has several.", metavar="ADDRESS"
-    )
-    tabular: bool = flag(
-        "Pass rows to `run`, as parallel jobs do, instead of files.", default=False
-    )
-    arguments: str | None = flag("Arguments of the scoring script.", metavar="WORDS")
-    model: Path | None = flag("The model, if PATH is a scoring script.", metavar="DIR|FILE")
-    workers: int | None = flag(
-        "Workers per node for a scoring script; by default the deployment's value, or 1.",
-        metavar="N",
-        min=1,
-        max=64,
-    )
+    input: str | None = flag(metavar="DIR|FILE")
+    deployment: str | None = flag(metavar="ADDRESS")
+    tabular: bool = flag(default=False)
+    arguments: str | None = flag(metavar="WORDS")
+    model: Path | None = flag(metavar="DIR|FILE")
+    workers: int | None = flag(metavar="N", min=1, max=64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillArgs:
     """Which nodes are lost."""
 
-    preempt: float | None = flag(
-        "Node losses per node-hour, all in one run.", metavar="RATE", min=0
-    )
-    weather: str | None = flag("Node losses under a weather, all in one run.", metavar="NAME")
-    script: Path | None = flag(
-        "Node losses as lines of `SECOND NODE|all`, all in one run.", metavar="FILE"
-    )
-    kills: int = flag(
-        "Number of runs with one kill each.", default=10, metavar="N", min=0, max=1000
-    )
-    kill: int | None = flag("Repeat only this kill.", metavar="K", min=1, max=1000)
-    seed: int = flag("The random seed, which selects the kills.", default=0, metavar="S", min=0)
+    preempt: float | None = flag(metavar="RATE", min=0)
+    weather: str | None = flag(metavar="NAME")
+    script: Path | None = flag(metavar="FILE")
+    kills: int = flag(default=10, metavar="N", min=0, max=1000)
+    kill: int | None = flag(metavar="K", min=1, max=1000)
+    seed: int = flag(default=0, metavar="S", min=0)
 
     def schedule(self) -> KillSchedule:
         """Return the losses that the flags ask for."""
@@ -70,33 +55,21 @@ class KillArgs:
 class RunArgs:
     """Where the code runs."""
 
-    nodes: int | None = flag(
-        "Number of nodes; by default the deployment's, at least 2.", metavar="N", min=1, max=64
-    )
-    python: str | None = flag(
-        "The Python with the packages that the script imports.", metavar="EXE"
-    )
-    keep: Path | None = flag("Keep the output of the runs in this new folder.", metavar="DIR")
-    network: bool = flag("Allow the script to use the network.", default=False)
+    nodes: int | None = flag(metavar="N", min=1, max=64)
+    python: str | None = flag(metavar="EXE")
+    keep: Path | None = flag(metavar="DIR")
+    network: bool = flag(default=False)
     strict: Strict = False
-    stub: bool = flag(
-        "Replace missing packages and an MLflow model with stand-ins that answer by a hash.",
-        default=False,
-    )
+    stub: bool = flag(default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingArgs:
     """Flags that only training jobs have."""
 
-    steps: int | None = flag("Number of training steps.", metavar="N", min=1)
-    seconds_per_step: float | None = flag(
-        "Time of a step on a node; 60 s by default.", metavar="S", min=0.001
-    )
-    kill_at_any_time: bool = flag(
-        "Kill training anywhere: at any line, and before or during any write.",
-        default=False,
-    )
+    steps: int | None = flag(metavar="N", min=1)
+    seconds_per_step: float | None = flag(metavar="S", min=0.001)
+    kill_at_any_time: bool = flag(default=False)
 
     @property
     def seconds(self) -> float | None:

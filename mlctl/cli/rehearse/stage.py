@@ -12,9 +12,8 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mlctl import files
 from mlctl.cli.rehearse.options import RunArgs
@@ -35,8 +34,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     """Yield folder, interpreter and environment; at the end no process and no folder is left."""
-    from mlctl.rehearsal.descendants import swept
-    from mlctl.rehearsal.process import Interpreter, TooLate, find_python, without_network
+    from mlctl.rehearsal.process import Interpreter, TooLate, find_python, swept, without_network
     from mlctl.rehearsal.stage import Stage
 
     try:
@@ -122,13 +120,7 @@ def _memory() -> int:
         return 0
 
 
-class RehearsalFormat(StrEnum):
-    """How a rehearsal is written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    JUNIT = "junit"
-    HTML = "html"
+RehearsalFormat: TypeAlias = Literal["human", "json", "junit", "html"]
 
 
 @dataclass(frozen=True, slots=True)

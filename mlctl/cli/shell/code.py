@@ -24,10 +24,8 @@ _LARGEST = 1 << 20  # bytes of the setting
 class CodeArgs:
     """Whether code runs, and in which Python."""
 
-    run_code: bool = flag("Run user code on this machine, with your permissions.", default=False)
-    python: str | None = flag(
-        "The Python with the packages that the code imports; mlctl's own by default.", metavar="EXE"
-    )
+    run_code: bool = flag(default=False)
+    python: str | None = flag(metavar="EXE")
 
 
 def python_of(session: Session, args: CodeArgs) -> str | None:

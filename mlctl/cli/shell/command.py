@@ -84,7 +84,6 @@ def add(
 
 def option(
     name: str,
-    help: str,  # noqa: A002
     *names: str,
     type_: Any = str | None,
     default: Any = None,
@@ -101,13 +100,13 @@ def option(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[type_, option_spec(name, help, *names, metavar=metavar, **facts)],
+        annotation=Annotated[type_, option_spec(name, *names, metavar=metavar, **facts)],
     )
 
 
-def switch(name: str, help: str, *names: str, **facts: Any) -> inspect.Parameter:  # noqa: A002
+def switch(name: str, *names: str, **facts: Any) -> inspect.Parameter:
     """Build a parameter that is true if its flag is given."""
-    return option(name, help, *names, type_=bool, default=False, **facts)
+    return option(name, *names, type_=bool, default=False, **facts)
 
 
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:

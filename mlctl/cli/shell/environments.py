@@ -65,7 +65,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
         project.within(name)
     if values.get("replace_strategy") == _BLUE_GREEN:
         raise UsageError("blue-green renames in the files of all: one environment at a time.")
-    output = str(getattr(values.get("output"), "value", values.get("output") or ""))
+    output = str(values.get("output") or "")
     if output not in _TOGETHER:
         raise UsageError(f"-o {output} is for one environment at a time.")
     if values.get("out") is not None and PLACE not in str(values["out"]):

@@ -21,39 +21,20 @@ _flag = partial(flag, panel="Global Arguments")
 class GlobalArgs:
     """The flags of every command; None means "not given"."""
 
-    subscription: str | None = _flag("Name or id of the subscription.", metavar="ID")
-    resource_group: str | None = _flag("Name of the resource group.", "-g", metavar="NAME")
-    workspace: str | None = _flag(
-        "Name of the workspace.", "--workspace-name", "-w", metavar="NAME"
-    )
-    backend: str | None = _flag("local (a simulated workspace) or azure.", metavar="NAME")
-    env: str | None = _flag(
-        "An environment in mlctl.yml, with its workspace, variables and overlays; several "
-        "separated by commas, or all.",
-        metavar="NAME",
-    )
-    var: list[str] | None = _flag(
-        "Set a variable used in the files (repeatable).", metavar="NAME=VALUE"
-    )
-    var_file: list[str] | None = _flag("A YAML file of variables (repeatable).", metavar="FILE")
-    auth: str | None = _flag(
-        "How to sign in to Azure: default, cli, env, managed-identity, workload-identity or "
-        "browser.",
-        metavar="WAY",
-    )
-    cloud: str | None = _flag("AzureCloud, AzureChinaCloud or AzureUSGovernment.", metavar="NAME")
-    timeout: float | None = _flag(
-        "Time limit for one operation on Azure; 1800 by default.",
-        metavar="SECONDS",
-        min=1,
-        max=_LONGEST,
-    )
-    price_file: str | None = _flag(
-        "A price list for nodes; overrides `prices:` in mlctl.yml.", metavar="FILE"
-    )
-    only_show_errors: bool = _flag("Only show errors, suppressing notes.", default=False)
-    verbose: bool = _flag("Show more about what is done and why.", default=False)
-    debug: bool = _flag("Show the traceback of an internal error.", default=False)
+    subscription: str | None = _flag(metavar="ID")
+    resource_group: str | None = _flag("-g", metavar="NAME")
+    workspace: str | None = _flag("--workspace-name", "-w", metavar="NAME")
+    backend: str | None = _flag(metavar="NAME")
+    env: str | None = _flag(metavar="NAME")
+    var: list[str] | None = _flag(metavar="NAME=VALUE")
+    var_file: list[str] | None = _flag(metavar="FILE")
+    auth: str | None = _flag(metavar="WAY")
+    cloud: str | None = _flag(metavar="NAME")
+    timeout: float | None = _flag(metavar="SECONDS", min=1, max=_LONGEST)
+    price_file: str | None = _flag(metavar="FILE")
+    only_show_errors: bool = _flag(default=False)
+    verbose: bool = _flag(default=False)
+    debug: bool = _flag(default=False)
 
     @property
     def options(self) -> ConnectionOptions:

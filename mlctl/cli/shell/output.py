@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.declare import flag
@@ -20,43 +19,24 @@ if TYPE_CHECKING:
     from mlctl.planning.model import Plan
 
 
-class OutputFormat(StrEnum):
-    """az's output formats."""
-
-    JSON = "json"
-    JSONC = "jsonc"
-    YAML = "yaml"
-    YAMLC = "yamlc"
-    TABLE = "table"
-    TSV = "tsv"
-    NONE = "none"
-
-
-class ChartOutputFormat(StrEnum):
-    """Output formats of what can be drawn."""
-
-    TABLE = "table"
-    JSON = "json"
-    CHART = "chart"
-    TSV = "tsv"
-    YAML = "yaml"
-
-
-Output = Annotated[OutputFormat, flag("Output format.", "--output", "-o", panel=GLOBAL)]
-Query = Annotated[
-    str | None,
-    flag("JMESPath query of the output.", "--query", metavar="JMESPATH", panel=GLOBAL),
-]
+OutputFormat: TypeAlias = Literal["json", "jsonc", "yaml", "yamlc", "table", "tsv", "none"]
+ChartOutputFormat: TypeAlias = Literal["table", "json", "chart", "tsv", "yaml"]
+Output = Annotated[OutputFormat, flag("--output", "-o", panel=GLOBAL)]
+Query = Annotated[str | None, flag("--query", metavar="JMESPATH", panel=GLOBAL)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputArgs:
     """How an az-style command prints data; None means "as configured"."""
 
-    output: OutputFormat | None = flag(
-        "Output format; json unless another is configured.", "-o", panel=GLOBAL
-    )
+    output: OutputFormat | None = flag("-o", panel=GLOBAL)
     query: Query = None
+
+    def print(
+        self, session: Session, data: Data, columns: Columns | None = None, *, secret: bool = False
+    ) -> None:
+        """Print data on stdout, as `print_data` does."""
+        print_data(session, data, self.output, self.query, columns, secret=secret)
 
 
 def print_data(
@@ -73,16 +53,16 @@ def print_data(
     `columns` are those of a table, unless a query made something else of the data. `secret`: what
     looks like a secret is what was asked for.
     """
-    from mlctl.render.cloud import resources, tables
+    from mlctl.render.cloud import resources
 
     chosen = output or configured_format(session)
     data = data if secret else masked(data)  # before the query, which may remove the names
     if query is not None:
         data = compile_query(query).search(data)
-    elif columns is not None and chosen is OutputFormat.TABLE:
-        data = tables.rows(data, columns)
-    text = resources.output(data, chosen.value, color=session.color(sys.stdout))
-    if chosen is OutputFormat.TABLE:
+    elif columns is not None and chosen == "table":
+        data = resources.rows(data, columns)
+    text = resources.output(data, chosen, color=session.color(sys.stdout))
+    if chosen == "table":
         session.out(text)
     else:
         session.out_data(text)
@@ -102,10 +82,13 @@ def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> Non
 
 def configured_format(session: Session) -> OutputFormat:
     """Return az's `core.output`, if it is one of the formats; else JSON."""
-    try:
-        return OutputFormat(session.settings.core("output") or "json")
-    except ValueError:
-        return OutputFormat.JSON
+    return output_format(session.settings.core("output")) or "json"
+
+
+def output_format(text: str | None) -> OutputFormat | None:
+    """Return the format of this name; None if there is none."""
+    formats: tuple[OutputFormat, ...] = get_args(OutputFormat)
+    return next((name for name in formats if name == text), None)
 
 
 # Errors of jmespath for a query or for unsuitable data; a slice of step 0 is a ValueError, and

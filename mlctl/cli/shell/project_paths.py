@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mlctl import files
-from mlctl.project.place import nearest, project_file
+from mlctl.project.file import nearest_file, project_file
 from mlctl.source.files import PROJECT_FILE, projects_below
 
 PLACE = "{env}"  # in an argument: the name of each of several environments
@@ -46,7 +46,7 @@ def project_file_of(paths: Sequence[str]) -> Path:
         planned_by = _project_of_plan(Path(first)) if is_plan(Path(first)) else None
         if planned_by is not None and files.is_file(Path(planned_by)):
             return Path(planned_by)
-    project = project_file(patterns) or nearest(os.curdir) or PROJECT_FILE
+    project = project_file(patterns) or nearest_file(os.curdir) or PROJECT_FILE
     return Path(os.path.normpath(project))
 
 

@@ -12,15 +12,9 @@ from mlctl.cli.shell.session import Session
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report
 
-_IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
-Select = Annotated[
-    list[str] | None,
-    flag(
-        "Check only these rules (codes, names or prefixes; repeatable).", "--select", metavar="CODE"
-    ),
-]
-Ignore = Annotated[list[str] | None, flag(_IGNORE, "--ignore", metavar="CODE")]
-Strict = Annotated[bool, flag("Treat warnings as errors.", "--strict")]
+Select = Annotated[list[str] | None, flag("--select", metavar="CODE")]
+Ignore = Annotated[list[str] | None, flag("--ignore", metavar="CODE")]
+Strict = Annotated[bool, flag("--strict")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +30,7 @@ class RuleArgs:
         return new_report(session, self.ignore, self.select, strict=self.strict)
 
 
-IGNORE = option("ignore", _IGNORE, type_=list[str] | None, metavar="CODE")
+IGNORE = option("ignore", type_=list[str] | None, metavar="CODE")
 
 
 def new_report(

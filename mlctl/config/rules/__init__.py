@@ -17,19 +17,16 @@ __all__ = ["TOPICS", "RuleContext", "check", "rules"]
 
 # The kinds of each topic; a topic without any covers all kinds.
 TOPICS: Mapping[str, tuple[str, ...]] = {
-    "names": (),
     "paths": (),
     "clusters": (),
     "sizes": ("compute", "compute-instance", "job", "online-deployment"),
     "low_priority": ("compute", "batch-deployment"),
     "access": (),
     "plain_secrets": (),
-    "deployments": ("batch-deployment",),
+    "deployments": ("batch-deployment", "online-endpoint"),
     "scripts": ("batch-deployment", "online-deployment"),
     "environments": ("batch-deployment", "online-deployment", "environment", "job", "component"),
-    "online": ("online-endpoint",),
     "documents": (),
-    "pools": ("batch-pool",),
     "jobs": ("job",),
     "schedules": ("schedule",),
     "commands": ("component", "job"),

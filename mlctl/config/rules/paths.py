@@ -96,6 +96,8 @@ def _check_inside(
 def _report_missing(
     resource: Resource, at: Pointer, path: Path, *, planning: bool, inside: Path | None = None
 ) -> Diagnostic:
+    has_file = not resource.document.source.name.startswith("<")  # not a command line, or a stream
+    folder = "folder of this file" if has_file else "working directory"
     problem = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
     return finding(
         MISSING_TO_PLAN if planning else MISSING_PATH,
@@ -103,7 +105,7 @@ def _report_missing(
         resource.label(at),
         f"{dotted(at)}: {problem}",
         "correct the path: it is relative to "
-        + ("the folder named beside it" if inside else "the folder of this file"),
+        + ("the folder named beside it" if inside else f"the {folder}"),
     )
 
 

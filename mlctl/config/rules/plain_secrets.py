@@ -15,7 +15,7 @@ from mlctl.source import Document
 
 PLAIN_SECRET = Rule("MLC319", "secret-in-file", Severity.WARNING)
 MASKED_VALUE = Rule("MLC328", "masked-value", Severity.ERROR)
-_MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
+_MASKED = r"(?:.*[:=])?\*\*\*(?:[@&;].*)?"
 
 
 def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -46,7 +46,7 @@ def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if resource.owner is not None or not resource.document.may_hold(masking.MASK):
             continue
         for at, text in pointer.texts(resource.document.data):
-            if masking.MASK in text and _MASKED.fullmatch(text):
+            if masking.MASK in text and re.fullmatch(_MASKED, text, re.DOTALL):
                 yield finding(
                     MASKED_VALUE,
                     resource,

@@ -1,4 +1,4 @@
-"""Locks and permissions, and metrics of scopes that have none."""
+"""Locks and permissions."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import locks
 from mlctl.simulator.control_plane.locks import Lock, LockedAction, LockLevel
-from mlctl.simulator.control_plane.state import clock
 
 _LOCKS = locks.PROVIDER + "/"
-_METRICS = "/providers/Microsoft.Insights/metrics/"
-_NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
 
 
 def check_locks(call: Call, path: str) -> None:
     """Refuse a write if a lock on its scope or above forbids it."""
     method = call.request.method
+    if method not in ("PUT", "PATCH", "POST", "DELETE"):
+        return
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
-    if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
+    if _LOCKS.casefold() not in scope.casefold():
         with call.store.read() as db:
             locks.check(
                 db, scope, LockedAction.DELETE if method == "DELETE" else LockedAction.WRITE
@@ -77,34 +76,6 @@ def permissions(_: Call) -> Response:
     """GET of what the caller may do: everything."""
     everything = {"actions": ["*"], "notActions": [], "dataActions": ["*"], "notDataActions": []}
     return json_response({"value": [everything]})
-
-
-def metrics(call: Call) -> Response:
-    """GET of Azure Monitor's metrics of a workspace: the requested names, each without a series."""
-    scope = _scope(call) if "scope" in call.names else call.scope.id
-    names = call.request.query_value("metricnames", "Preempted Nodes,Preempted Cores")
-    now = clock.iso(call.state.now) if "workspace" in call.names else clock.iso(0.0)
-    value = [
-        {
-            "id": f"{scope}{_METRICS}{name.strip()}",
-            "type": "Microsoft.Insights/metrics",
-            "name": {"value": name.strip(), "localizedValue": name.strip()},
-            "unit": "Count",
-            "timeseries": [],
-            "errorCode": "Success",
-        }
-        for name in names.split(",")
-        if name.strip()
-    ]
-    return json_response(
-        {
-            "cost": 0,
-            "timespan": call.request.query_value("timespan", f"{now}/{now}"),
-            "interval": call.request.query_value("interval", "PT1M"),
-            "value": value,
-            "namespace": call.request.query_value("metricnamespace", _NAMESPACE),
-        }
-    )
 
 
 def _scope(call: Call) -> str:

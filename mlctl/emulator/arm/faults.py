@@ -11,7 +11,7 @@ from mlctl.emulator.http.messages import DROPPED, HttpError, Request, Response, 
 from mlctl.emulator.requests.call import Call
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, faults
-from mlctl.simulator.control_plane.http_faults import (
+from mlctl.simulator.control_plane.faults import (
     HttpFault,
     HttpFaultKind,
     OperationStyle,

@@ -15,14 +15,14 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes.errors import NoSuchData
 from mlctl.emulator.shapes.protocols import result_url
-from mlctl.emulator.storage import job_files, materials
+from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.serving import batch
 from mlctl.serving import jobs as code_jobs
 from mlctl.simulator.control_plane import control, schedules
-from mlctl.simulator.control_plane.jobs import creation, job_events, records, tracked_runs
+from mlctl.simulator.control_plane.jobs import creation, job_events, mlflow_store, records
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
@@ -34,7 +34,9 @@ _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
 _CHANGEABLE = ("displayName", "description", "tags", "isArchived")
 _CANCELLATION = "jc"  # what the id of a cancellation begins with
 _CANCELLING = 20.0  # seconds until a pipeline is cancelled (recorded: at most 30)
-_POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
+# Virtual seconds that pass between two looks at a job where time is virtual: at least a minute, and
+# a fourth of the job's age. The SDK's `stream` waits up to a minute before it looks again.
+_POLL, _OF_AGE = 60.0, 0.25
 
 
 def invoke(call: Call) -> Response:
@@ -55,7 +57,7 @@ def invoke(call: Call) -> Response:
     if servers is None:
         job = creation.invoke(call.handle, invocation)
     else:
-        code = servers.settings(partial(materials.locate, call))
+        code = servers.settings(partial(uploads.locate_files, call))
         job, _ = batch.invoke(call.handle, invocation, code)
     deployment = Address("batch-deployment", str(job.row.deployment), job.row.endpoint)
     at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
@@ -78,13 +80,13 @@ def create(call: Call) -> Response:
     if servers is None:
         new_job = creation.create(call.handle, request)
     else:
-        code = servers.settings(partial(materials.locate, call))
+        code = servers.settings(partial(uploads.locate_files, call))
         # Code that logs here by itself finds its run, as on the service.
-        tracked_runs.log(call.blob_store, call.scope, name, {})
+        mlflow_store.log_run(call.blob_store, call.scope, name, {})
         try:
             new_job = code_jobs.create(call.handle, request, code)
         except ServiceError:
-            tracked_runs.forget(call.blob_store, call.scope, name)
+            mlflow_store.forget_run(call.blob_store, call.scope, name)
             raise
     at = {"location": call.url(call.request.path)}
     first = "Preparing" if new_job.view.members is not None else "Starting"
@@ -110,7 +112,7 @@ def show(call: Call) -> Response:
     """
     job = wait_for(call)
     if job.view.ended is not None and (job.row.note.get("properties") or {}).get(CHECKPOINT):
-        job_files.write(call, job)
+        uploads.write_job_files(call, job)
     return json_response(job_body(call, job))
 
 
@@ -157,7 +159,8 @@ def wait_for(call: Call) -> JobRecord:
     job = job_of(call)
     if call.settings.pace is not VIRTUAL or job.view.ended is not None:
         return job
-    deque(job_events.follow(call.handle, _stored_name(job), _POLL, detail=False), maxlen=0)
+    passing = max(_POLL, (call.at_home().state.now - job.row.created) * _OF_AGE)
+    deque(job_events.follow(call.handle, _stored_name(job), passing, detail=False), maxlen=0)
     return job_of(call)
 
 

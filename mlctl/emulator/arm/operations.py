@@ -15,7 +15,7 @@ from mlctl.emulator.shapes.shape import dotnet_time
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.operations import (
     FAILED,

@@ -16,8 +16,8 @@ from mlctl.emulator.shapes import views
 from mlctl.kinds.registry import ALL, sharing
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import control, scoring, service
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane import power, scoring, service
 from mlctl.simulator.control_plane.service import AcceptedPut
 from mlctl.simulator.control_plane.state.errors import missing
 
@@ -116,14 +116,12 @@ def nodes(call: Call) -> Response:
     return json_response({"computeType": "AmlCompute", "nodes": listed})
 
 
-def start(call: Call) -> Response:
-    """POST start and restart of a compute instance."""
-    return _set_power(call, power.RUNNING)
-
-
-def stop(call: Call) -> Response:
-    """POST stop of a compute instance."""
-    return _set_power(call, power.STOPPED)
+def switch_power(call: Call) -> Response:
+    """POST start, stop and restart of a compute instance."""
+    call = _with_stored_kind(call)
+    call.require(call.address)
+    on = not call.request.path.casefold().endswith("/stop")
+    return operations.action_response(call, control.switch_power(call.handle, call.address, on=on))
 
 
 def set_idle(call: Call) -> Response:
@@ -140,26 +138,19 @@ def set_idle(call: Call) -> Response:
     return Response(_OK)
 
 
-def _set_power(call: Call, state: str) -> Response:
-    """The answer to a POST that begins to change whether a compute instance runs."""
-    call = _with_stored_kind(call)
-    call.require(call.address)
-    return operations.action_response(call, power.switch(call.handle, call.address, state))
-
-
 def _with_stored_kind(call: Call) -> Call:
     """Return the call with the kind that is stored, or that the body names."""
     kinds = sharing(call.kind)
     if not kinds[1:]:
         return call
-    typed = [replace(call, kind=kind.name) for kind in kinds]
-    for candidate in typed:
+    for kind in kinds:
+        candidate = replace(call, kind=kind.name)
         if candidate.peek(candidate.address) is not None:
             return candidate
-    for kind, candidate in zip(kinds, typed, strict=True):
+    for kind in kinds if call.request.method == "PUT" else ():
         at, word = kind.arm.live_type or ((), "")
-        if call.request.method == "PUT" and pointer.get(call.data, at) == word:
-            return candidate
+        if pointer.get(call.data, at) == word:
+            return replace(call, kind=kind.name)
     return call
 
 

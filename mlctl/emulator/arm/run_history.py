@@ -14,7 +14,8 @@ from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.job import RUN
 from mlctl.emulator.shapes.shape import Occasion, render
-from mlctl.emulator.storage import blobs, job_files
+from mlctl.emulator.storage import blobs, uploads
+from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts, records
@@ -33,7 +34,9 @@ def details(call: Call) -> Response:
     job = jobs.wait_for(call)
     name, view = job.row.name, job.view
     if view.started is not None:
-        job_files.write(call, job)  # where a job has a default output, logs are read from it
+        uploads.write_job_files(
+            call, job
+        )  # where a job has a default output, logs are read from it
     body: dict[str, Data] = {
         "runId": name,
         "target": job.row.note.get("compute"),
@@ -173,7 +176,7 @@ def run_data(call: Call) -> Response:
     job = jobs.get_job(call, name)
     outputs = {
         output: {"assetId": f"{job.row.name}/{output}", "type": "uri_folder"}
-        for output in job_files.write(call, job)
+        for output in uploads.write_job_files(call, job)
     }
     status = job.view.status.value
     return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
@@ -187,10 +190,6 @@ def resolve_uris(call: Call) -> Response:
 
 def _uri(call: Call, asset: str) -> Data:
     run, _, output = asset.partition("/")
-    scope = call.scope
-    workspace = (
-        f"subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
-        f"/workspaces/{scope.workspace}"
-    )
-    folder = f"{job_files.NAMED.format(run=run)}/{output}/"
-    return f"azureml://{workspace}/datastores/{datastores.DEFAULT}/paths/{folder}"
+    folder = f"{uploads.NAMED_OUTPUTS.format(run=run)}/{output}/"
+    path = f"azureml://datastores/{datastores.DEFAULT}/paths/{folder}"
+    return datastore_uri.long(path, call.scope, "resourcegroups")

@@ -1,4 +1,7 @@
-"""Tenants, subscriptions, resource groups, providers and workspaces."""
+"""Tenants, subscriptions, resource groups, providers, workspaces and their connections.
+
+Connections are stored as they are sent, without their credentials.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.emulator.requests.settings import TENANT
 from mlctl.emulator.shapes.shape import Occasion, render
-from mlctl.emulator.shapes.workspace import WORKSPACE
+from mlctl.emulator.shapes.workspace import CONNECTION, WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
+from mlctl.kinds.registry import ALL, arm_type
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import workspaces as stored_workspaces
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.blob_store import ItemKind, StoredItem
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
 
 # The versions that azure-ai-ml 1.35.2 and mlctl ask for; any other is answered as well.
@@ -41,30 +46,13 @@ BESIDE = (
     *("Insights/components", "OperationalInsights/workspaces"),
 )
 _OWN = ("id", "name", "type", "systemData", "location", "identity", "etag")  # of a workspace
+_HOSTED = [kind for kind in ALL.values() if kind.arm.hosted and not kind.arm.within]
 _TYPES = {
     PROVIDER: (
         "workspaces",
-        "workspaces/computes",
-        "workspaces/batchEndpoints",
-        "workspaces/batchEndpoints/deployments",
-        "workspaces/onlineEndpoints",
-        "workspaces/onlineEndpoints/deployments",
-        "workspaces/schedules",
-        "workspaces/data",
-        "workspaces/models",
-        "workspaces/models/versions",
-        "workspaces/environments",
-        "workspaces/environments/versions",
-        "workspaces/components",
-        "workspaces/components/versions",
-        "workspaces/codes",
-        "workspaces/codes/versions",
-        "workspaces/datastores",
-        "workspaces/jobs",
-        "locations/usages",
-        "locations/quotas",
-        "locations/updateQuotas",
-        "locations/vmSizes",
+        *(f"workspaces/{arm_type(kind.name)}" for kind in _HOSTED),
+        *(f"workspaces/{arm_type(kind.name)}/versions" for kind in _HOSTED if kind.versioned),
+        *(f"locations/{name}" for name in ("usages", "quotas", "updateQuotas", "vmSizes")),
     ),
     "Microsoft.Authorization": ("locks", "permissions"),
     "Microsoft.Insights": ("metrics",),
@@ -193,24 +181,24 @@ def tenants(_: Call) -> Response:
 
 def subscriptions(call: Call) -> Response:
     """GET of the subscriptions in use."""
-    ids = {
-        workspace.scope.subscription.casefold(): workspace.scope.subscription
-        for workspace in _all_workspaces(call)
-    }
-    return json_response({"value": [_subscription(pair) for _, pair in sorted(ids.items())]})
+    spellings = sorted(_spellings(call).items())
+    return json_response({"value": [_subscription(name) for _, name in spellings]})
 
 
 def subscription(call: Call) -> Response:
     """GET of one subscription."""
     subscription_id = call.names["subscription"]
-    spellings = {
-        workspace.scope.subscription.casefold(): workspace.scope.subscription
-        for workspace in _all_workspaces(call)
-    }
+    spellings = _spellings(call)
     if call.settings.strict and subscription_id.casefold() not in spellings:
         text = f"The subscription '{subscription_id}' could not be found."
         raise NotFound("SubscriptionNotFound", text)
     return json_response(_subscription(spellings.get(subscription_id.casefold(), subscription_id)))
+
+
+def _spellings(call: Call) -> dict[str, str]:
+    """Return the subscriptions in use, as first spelt, by their names in lower case."""
+    names = (workspace.scope.subscription for workspace in _all_workspaces(call))
+    return {name.casefold(): name for name in names}
 
 
 def groups(call: Call) -> Response:
@@ -333,3 +321,67 @@ def _provider(call: Call, name: str) -> Data:
         "registrationPolicy": "RegistrationRequired",
         "resourceTypes": types,
     }
+
+
+_NO_CONTENT = 204
+_MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in a note
+
+
+def show_connection(call: Call) -> Response:
+    """GET of one."""
+    connection = _find_connection(call)
+    if connection is None:
+        text = f"The connection `{call.names['name']}` was not found."
+        raise NotFound("ResourceNotFound", text)
+    return json_response(_connection(call, connection))
+
+
+def show_connections(call: Call) -> Response:
+    """GET of all."""
+    page = listing.paginate(call, _every(call), lambda item: item.name.casefold())
+    return listing.page_response(
+        call, page, (_connection(call, connection) for connection in page.items)
+    )
+
+
+def write_connection(call: Call) -> Response:
+    """PUT: create or overwrite, done at once and 200 (recorded: connection-put)."""
+    old, now = _find_connection(call), clock.iso(call.state.now)
+    sent = call.data.get("properties")
+    properties = dict(sent) if isinstance(sent, dict) else {}
+    properties.pop("credentials", None)
+    note = {"properties": properties, _CHANGED: now, _MADE: old.note[_MADE] if old else now}
+    id_ = old.name if old else _connection_id(call, call.names["name"])
+    call.blob_store.put(ItemKind.CONNECTION, id_, note)
+    return json_response(_connection(call, StoredItem(id_, note)))
+
+
+def delete_connection(call: Call) -> Response:
+    """DELETE; 204 if there is none."""
+    is_deleted = call.blob_store.delete(
+        ItemKind.CONNECTION, _connection_id(call, call.names["name"])
+    )
+    return Response(200 if is_deleted else _NO_CONTENT)
+
+
+def _every(call: Call) -> Iterator[StoredItem]:
+    yield from call.blob_store.list(ItemKind.CONNECTION, _connection_id(call, ""))
+
+
+def _find_connection(call: Call) -> StoredItem | None:
+    return call.blob_store.find(ItemKind.CONNECTION, _connection_id(call, call.names["name"]))
+
+
+def _connection(call: Call, connection: StoredItem) -> dict[str, Data]:
+    stored = {
+        "id": connection.name,
+        "name": connection.name.rpartition("/")[2],
+        "type": f"{PROVIDER}/workspaces/connections",
+        "properties": connection.note["properties"],
+        "systemData": call.system_data(connection.note[_MADE], connection.note[_CHANGED]),
+    }
+    return render(CONNECTION, stored, Occasion(call))
+
+
+def _connection_id(call: Call, name: str) -> str:
+    return f"{call.scope.id}/connections/{name}"

@@ -14,14 +14,14 @@ from uuid import uuid4
 from mlctl.dataclasses import replace
 from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.mlflow import registry, runs, search
+from mlctl.emulator.mlflow import registry, runs
 from mlctl.emulator.mlflow.runs import TrackedRun
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.storage import blobs, job_files, uploads
+from mlctl.emulator.storage import blobs, uploads
 from mlctl.pointer import Data
 from mlctl.schema.compiled import compile_schema
 from mlctl.service_errors import NotFound, Permanent, ServiceError
-from mlctl.simulator.control_plane.jobs import records, tracked_runs
+from mlctl.simulator.control_plane.jobs import mlflow_store, records
 from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue
 from mlctl.simulator.control_plane.resources import datastores
 from mlctl.simulator.control_plane.state.blob_store import ItemKind
@@ -118,7 +118,7 @@ def _create(call: Call) -> Data:
         "status": "RUNNING",
         "start_time": int(call.data.get("start_time") or 0),
     }
-    tracked_runs.log(call.blob_store, call.scope, name, {"info": info, "tags": tags})
+    mlflow_store.log_run(call.blob_store, call.scope, name, {"info": info, "tags": tags})
     return {"run": runs.find(call, name).body()}
 
 
@@ -151,7 +151,7 @@ def _log(
         )
         for entry in metrics
     ]
-    tracked_runs.log(call.blob_store, call.scope, name, changes, values)
+    mlflow_store.log_run(call.blob_store, call.scope, name, changes, values)
     return runs.find(call, name)
 
 
@@ -187,7 +187,7 @@ def _stage(stage: str) -> Callable[[Call], Data]:
 
 def _search(call: Call) -> Data:
     ids = {str(entry) for entry in call.data.get("experiment_ids") or ()}
-    test = search.matching(str(call.data.get("filter") or ""))
+    test = runs.matching(str(call.data.get("filter") or ""))
     stages = {"DELETED_ONLY": ("deleted",), "ALL": ("active", "deleted")}.get(
         str(call.data.get("run_view_type")), ("active",)
     )
@@ -198,7 +198,7 @@ def _search(call: Call) -> Data:
     ]
     first = int(call.data.get("page_token") or 0)
     end = first + int(call.data.get("max_results") or _MOST)
-    page = search.ordered(listed, call.data.get("order_by") or ())
+    page = runs.ordered(listed, call.data.get("order_by") or ())
     next_page = {"next_page_token": str(end)} if end < len(page) else {}
     return {"runs": [run.body() for run in page[first:end]], **next_page}
 
@@ -289,7 +289,7 @@ def _artifacts_of(call: Call, path: str) -> dict[str, Any]:
     """The blobs of the artifacts below a path, `RUN/artifacts/...`, by their own paths."""
     run, _, _ = path.partition("/")
     with suppress(NotFound):
-        job_files.write(call, jobs.get_job(call, run))
+        uploads.write_job_files(call, jobs.get_job(call, run))
     root = _blob(call, f"{run}/{_ROOT}/")
     listed = call.blob_store.list(ItemKind.BLOB, root)
     return {f"{run}/{_ROOT}/{item.name.removeprefix(root)}": item for item in listed}
@@ -298,7 +298,7 @@ def _artifacts_of(call: Call, path: str) -> dict[str, Any]:
 def _blob(call: Call, path: str) -> str:
     run, _, inner = path.partition("/")
     name = inner.removeprefix(_ROOT).lstrip("/")
-    return f"{uploads.artifacts(call, run)}/{name}"
+    return f"{uploads.artifacts_folder(call, run)}/{name}"
 
 
 def _list(call: Call, path: str) -> Data:

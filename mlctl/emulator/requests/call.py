@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
@@ -17,7 +17,7 @@ from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -72,7 +72,8 @@ class Call:
     @property
     def handle(self) -> WorkspaceHandle:
         """The workspace, as functions of the control plane take it."""
-        return WorkspaceHandle(self.store, self.state.scope, self.state.location, self.caller)
+        state = self.state
+        return WorkspaceHandle(self.store, state.scope, state.location, self.caller)
 
     def at_home(self) -> Call:
         """Return the call in the default workspace, for what all workspaces share."""
@@ -93,13 +94,7 @@ class Call:
     @property
     def caller(self) -> str:
         """Return the token's caller, as the activity log names it; "" if the token names none."""
-        token = self.request.header("authorization").rpartition(" ")[2].split(".")
-        try:
-            claims = json.loads(base64.urlsafe_b64decode(token[1] + "=="))
-            claimed = (claims.get(name) for name in _CALLERS)
-            return str(next((name for name in claimed if name), ""))
-        except (ValueError, IndexError, AttributeError, RecursionError):
-            return ""
+        return _caller_of(self.request.header("authorization"))
 
     @property
     def home(self) -> WorkspaceHandle:
@@ -160,6 +155,17 @@ class Call:
         """In virtual time, advance the clock until an operation has ended."""
         if number is not None and self.settings.pace is VIRTUAL:
             service.finish(self.handle, number)
+
+
+@lru_cache(maxsize=16)  # most requests of a program have the same token
+def _caller_of(authorization: str) -> str:
+    token = authorization.rpartition(" ")[2].split(".")
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(token[1] + "=="))
+        claimed = (claims.get(name) for name in _CALLERS)
+        return str(next((name for name in claimed if name), ""))
+    except (ValueError, IndexError, AttributeError, RecursionError):
+        return ""
 
 
 def is_same_workspace(scope: Scope, other_scope: Scope) -> bool:

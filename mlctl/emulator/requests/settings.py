@@ -9,7 +9,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from mlctl.dataclasses import dataclass, field
 from mlctl.kinds.address import Scope
 from mlctl.serving.servers import Servers
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from mlctl.simulator.control_plane.state import clock
 
 VIRTUAL = None  # of `EmulatorSettings.pace`: time passes when somebody waits for something

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mlctl.dataclasses import dataclass
 from mlctl.emulator.requests.call import Call
@@ -50,8 +50,7 @@ class Occasion:
         return self.call.request.query_value("api-version")
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseField:
+class ResponseField(NamedTuple):
     """One key of an answer: what is stored there, and what the request sent there (else None)."""
 
     stored: Data
@@ -68,12 +67,12 @@ def render(
 ) -> dict[str, Data]:
     """The JSON object of a shape over what is stored; `sent` is the body of the request."""
     sent_keys = sent if isinstance(sent, Mapping) else {}
-    values = (
-        (key, rule(ResponseField(stored.get(key), sent_keys.get(key), occasion)))
-        for key, rule in shape.items()
-    )
-    unshaped = {key: value for key, value in stored.items() if key not in shape}
-    return {key: value for key, value in values if value is not OMITTED} | unshaped
+    answer: dict[str, Data] = {}
+    for key, rule in shape.items():
+        value = rule(ResponseField(stored.get(key), sent_keys.get(key), occasion))
+        if value is not OMITTED:
+            answer[key] = value
+    return answer | {key: value for key, value in stored.items() if key not in shape}
 
 
 def keys(rule: Rule, *names: str) -> Shape:

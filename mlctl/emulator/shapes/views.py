@@ -6,10 +6,14 @@ from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.assets import ASSETS
-from mlctl.emulator.shapes.batch import BATCH_DEPLOYMENT, BATCH_ENDPOINT
 from mlctl.emulator.shapes.compute import COMPUTE, COMPUTE_INSTANCE
-from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
-from mlctl.emulator.shapes.schedule import SCHEDULE
+from mlctl.emulator.shapes.endpoints import (
+    BATCH_DEPLOYMENT,
+    BATCH_ENDPOINT,
+    ONLINE_DEPLOYMENT,
+    ONLINE_ENDPOINT,
+)
+from mlctl.emulator.shapes.job import SCHEDULE
 from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, render
 from mlctl.emulator.shapes.workspace import DATASTORE
 from mlctl.pointer import Data

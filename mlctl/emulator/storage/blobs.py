@@ -10,7 +10,11 @@ import base64
 import hashlib
 import hmac
 import re
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -18,10 +22,74 @@ from xml.sax.saxutils import escape
 from mlctl.emulator.http.messages import Response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import EmulatorSettings
-from mlctl.emulator.storage import answers, leases
+from mlctl.emulator.storage import leases
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.simulator.control_plane.state.blob_store import ItemKind, StoredItem
+
+
+def xml_error(refused: ServiceError) -> Response:
+    """A refusal, in XML."""
+    body = (
+        '<?xml version="1.0" encoding="utf-8"?>'
+        f"<Error><Code>{refused.code}</Code><Message>{escape(refused.message)}</Message></Error>"
+    )
+    headers = {"content-type": "application/xml", "x-ms-error-code": refused.code}
+    return Response(refused.status, headers, body.encode())
+
+
+def blob_headers(
+    call: Call, moment: float, note: Mapping[str, Data] | None = None
+) -> dict[str, str]:
+    """The headers of every answer about a blob: etag, date and version."""
+    etag = note["etag"] if note else '"0x0"'
+    headers = {"etag": str(etag), "last-modified": _date(moment)}
+    return {**headers, "x-ms-version": call.request.header("x-ms-version", "2022-11-02")}
+
+
+def _date(moment: float) -> str:
+    return format_datetime(datetime.fromtimestamp(moment, UTC), usegmt=True)
+
+
+def select_range(call: Call, whole: Response) -> Response:
+    """Return the part of a blob that a `Range` header requests."""
+    size = len(whole.body)
+    text = call.request.header("x-ms-range") or call.request.header("range")
+    match = re.fullmatch(r"bytes=([0-9]+)-([0-9]*)", text)
+    if not match:
+        return whole
+    first, last = _offset(match[1]), min(_offset(match[2] or str(size)), size - 1)
+    if first >= size:
+        raise Permanent("InvalidRange", "The range specified is invalid for this blob.", status=416)
+    part = whole.body[first : last + 1]
+    range_headers = {
+        "content-length": str(len(part)),
+        "content-range": f"bytes {first}-{last}/{size}",
+    }
+    return replace(whole, status=206, headers={**whole.headers, **range_headers}, body=part)
+
+
+def _offset(digits: str) -> int:
+    """A number of a `Range`; Python refuses to read very long ones."""
+    return int(digits) if len(digits) < len(str(sys.maxsize)) else sys.maxsize
+
+
+def list_entry(call: Call, name: str, note: Mapping[str, Data]) -> str:
+    """A blob in a list of blobs."""
+    meta = "".join(f"<{key}>{escape(value)}</{key}>" for key, value in note["meta"].items())
+    lease_fields = {
+        header.removeprefix("x-ms-").title().replace("-", ""): value
+        for header, value in leases.headers(note, call.settings.now()).items()
+    }
+    lease = "".join(f"<{key}>{value}</{key}>" for key, value in lease_fields.items())
+    return (
+        f"<Blob><Name>{escape(name)}</Name><Properties>"
+        f"<Last-Modified>{_date(note['modified'])}</Last-Modified><Etag>{escape(note['etag'])}</Etag>"
+        f"<Content-Length>{note['size']}</Content-Length><BlobType>BlockBlob</BlobType>"
+        f"<Content-Type>{escape(note['type'])}</Content-Type>{lease}</Properties>"
+        f"<Metadata>{meta}</Metadata></Blob>"
+    )
+
 
 ROOT = "blob"
 _META = "x-ms-meta-"
@@ -58,7 +126,7 @@ def handle(call: Call) -> Response:
         authorize(call)
         return _dispatch(call)
     except ServiceError as error:
-        return answers.error(error)
+        return xml_error(error)
 
 
 def authorize(call: Call) -> None:
@@ -98,7 +166,7 @@ def _dispatch(call: Call) -> Response:
 def _accept_container(call: Call) -> Response:
     """Accept requests for containers: creating, reading and deleting one changes nothing."""
     status = {"PUT": 201, "DELETE": 202}.get(call.request.method, 200)
-    return Response(status, answers.blob_headers(call, call.settings.now()))
+    return Response(status, blob_headers(call, call.settings.now()))
 
 
 def _put(call: Call, content: bytes) -> Response:
@@ -111,9 +179,7 @@ def _put(call: Call, content: bytes) -> Response:
         return {**note, **leases.after_write(old, call.request, call.settings.now())}
 
     call.blob_store.update(ItemKind.BLOB, _path(call), change, content)
-    return Response(
-        201, {**answers.blob_headers(call, note["modified"], note), "content-md5": note["md5"]}
-    )
+    return Response(201, {**blob_headers(call, note["modified"], note), "content-md5": note["md5"]})
 
 
 def _note(
@@ -132,7 +198,7 @@ def _note(
 def _put_block(call: Call) -> Response:
     block = f"{_path(call)}\n{call.request.query_value('blockid')}"
     call.blob_store.put(ItemKind.BLOCK, block, None, call.request.body)
-    return Response(201, answers.blob_headers(call, call.settings.now()))
+    return Response(201, blob_headers(call, call.settings.now()))
 
 
 def _put_blocks(call: Call) -> Response:
@@ -156,7 +222,7 @@ def _describe(call: Call) -> Response:
         return {**unchanged, "meta": _meta(call.request.headers), **lease}
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
-    return Response(200, answers.blob_headers(call, call.settings.now(), note))
+    return Response(200, blob_headers(call, call.settings.now(), note))
 
 
 def _lease(call: Call) -> Response:
@@ -172,7 +238,7 @@ def _lease(call: Call) -> Response:
 
     note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
     (status, headers), *_ = answered
-    return Response(status, {**answers.blob_headers(call, note["modified"], note), **headers})
+    return Response(status, {**blob_headers(call, note["modified"], note), **headers})
 
 
 def _check_conditions(call: Call, note: Data) -> None:
@@ -194,7 +260,7 @@ def _show(call: Call) -> Response:
     leases.check_read(note, call.request, now)
     headers = {
         **leases.headers(note, now),
-        **answers.blob_headers(call, note["modified"], note),
+        **blob_headers(call, note["modified"], note),
         "content-type": note["type"],
         "content-length": str(note["size"]),
         "x-ms-blob-type": "BlockBlob",
@@ -204,7 +270,7 @@ def _show(call: Call) -> Response:
     if call.request.method == "HEAD":
         return Response(200, headers)
     content = call.blob_store.content(ItemKind.BLOB, item.name)
-    return answers.select_range(call, Response(200, headers, content))
+    return select_range(call, Response(200, headers, content))
 
 
 def _drop(call: Call) -> Response:
@@ -230,7 +296,7 @@ def _list(call: Call) -> Response:
         elif name > marker:
             lines.append((name, item.note))
     next_marker = lines[_PAGE - 1][0] if len(lines) > _PAGE else ""
-    blobs = "".join(answers.entry(call, *line) for line in lines[:_PAGE])
+    blobs = "".join(list_entry(call, *line) for line in lines[:_PAGE])
     found_folders = (
         f"<BlobPrefix><Name>{escape(folder)}</Name></BlobPrefix>" for folder in folders
     )

@@ -1,6 +1,12 @@
-"""Pending uploads, and datastores whose storage account is the emulator itself."""
+"""Uploads, the files of jobs, datastores whose account is the emulator, and code from blobs."""
 
 from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
 
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
@@ -9,11 +15,15 @@ from mlctl.emulator.shapes import views
 from mlctl.emulator.storage import blobs
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane import local_paths, service
+from mlctl.simulator.control_plane.jobs import artifacts
+from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.resources import datastores as store_rules
+from mlctl.simulator.control_plane.state.blob_store import ItemKind
 from mlctl.simulator.control_plane.state.errors import missing
 
 RUN_FOLDER = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
+NAMED_OUTPUTS = "azureml/{run}"  # of the named outputs, in the default store
 
 
 def container(call: Call, name: str) -> str:
@@ -26,7 +36,7 @@ def container(call: Call, name: str) -> str:
     return f"{_account(call)}/{container}"
 
 
-def artifacts(call: Call, run: str) -> str:
+def artifacts_folder(call: Call, run: str) -> str:
     """Return the container and folder of a run's outputs and logs."""
     return f"{container(call, store_rules.ARTIFACTS)}/{RUN_FOLDER.format(run=run)}"
 
@@ -58,7 +68,7 @@ def reference(call: Call, uri: str) -> dict[str, Data]:
     }
 
 
-def datastores(call: Call) -> Response:
+def show_datastores(call: Call) -> Response:
     """GET of the datastores, newest first, or with `isDefault=true` of the default one."""
     stores = service.list_resources(call.handle, call.kind, None)
     stores.sort(key=lambda store: str(store.body["systemData"]["createdAt"]), reverse=True)
@@ -93,3 +103,75 @@ def secrets(call: Call) -> Response:
 
 def _account(call: Call) -> str:
     return store_rules.account(call.state.seed, call.scope)
+
+
+def write_job_files(call: Call, job: JobRecord) -> list[str]:
+    """Write the files that a job has so far as blobs; the names of its named outputs."""
+    names: dict[str, None] = {}
+    for path, text in artifacts.files_of(job):
+        of_all, *inner = path.parts
+        if of_all == artifacts.OUTPUTS:
+            names[inner[0]] = None
+        store, folder = (
+            (store_rules.ARTIFACTS, RUN_FOLDER)
+            if of_all == artifacts.ARTIFACTS
+            else (store_rules.DEFAULT, NAMED_OUTPUTS)
+        )
+        blob_name = "/".join([folder.format(run=job.row.name), *inner])
+        content = text.encode("utf-8", "surrogateescape")
+        blobs.write_blob(call, container(call, store), blob_name, content)
+    return list(names)
+
+
+_STORED = re.compile(r"azureml://(?:.*/)?datastores/([^/]+)/paths/(.+)")
+_ARTIFACT = re.compile(r"jobs/([^/]+)/artifacts(|/.+)")
+_BLOB = re.compile(rf"https?://[^/]+/{blobs.ROOT}/([^/?]+)/([^/?]+)/([^?]*)")
+
+
+def locate_files(call: Call, uri: str) -> Path | None:
+    """Return a folder or file with what a URI names; None if nothing of it exists here.
+
+    Blobs are written out once for each of their contents; else it is where a file said it is.
+    """
+    run = _ARTIFACT.fullmatch(local_paths.key(uri))
+    kept_here = local_paths.find(call.store, uri) if run else None
+    if kept_here is not None and kept_here.exists():
+        return kept_here
+    prefix = f"{artifacts_folder(call, run[1])}{run[2]}" if run else _prefix(call, uri)
+    items = [] if prefix is None else list(call.blob_store.list(ItemKind.BLOB, prefix))
+    if prefix is None or not items:
+        return local_paths.find(call.store, uri)
+    below = [item for item in items if item.name == prefix or item.name[len(prefix)] == "/"]
+    marks = "".join(f"{item.name} {item.note['etag']}\n" for item in below)
+    name = PurePosixPath(prefix).name
+    root = _root() / hashlib.sha256(marks.encode()).hexdigest()[:24] / name
+    if not root.exists():
+        for item in below:
+            inner = PurePosixPath(item.name[len(prefix) :].lstrip("/"))
+            if ".." in inner.parts:
+                continue
+            target = root / inner if item.name != prefix else root
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(call.blob_store.content(ItemKind.BLOB, item.name))
+    return root
+
+
+def _prefix(call: Call, uri: str) -> str | None:
+    """Return the prefix of the names of the blobs that a URI names."""
+    match = _STORED.fullmatch(uri)
+    if match is not None:
+        place = container(call, match[1])
+        return f"{place}/{match[2]}".rstrip("/") if place else None
+    match = _BLOB.match(uri)
+    return "/".join(match.groups()).rstrip("/") if match else None
+
+
+@lru_cache(maxsize=1)
+def _root() -> Path:
+    """Return the folder of a running emulator, which is removed with the program."""
+    return Path(_kept().name)
+
+
+@lru_cache(maxsize=1)
+def _kept() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="mlctl-emulator-")

@@ -1,4 +1,4 @@
-"""A batch forecast as data: rows, sample histories, a summary sentence, and assumptions.
+"""A batch forecast as data: rows, sample histories with timelines, a sentence, assumptions.
 
 `schemas/output/forecast.schema.json` is the shape; `render` prints it for people.
 """
@@ -11,18 +11,109 @@ from typing import TYPE_CHECKING
 from mlctl.dataclasses import dataclass, fields, replace
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.assumptions import assumption
-from mlctl.forecast.batch import timeline
 from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.history import LONGEST_S, EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
 from mlctl.forecast.weather.models import Weather
+from mlctl.simulator.engine import engine
+from mlctl.simulator.engine.commands import SubmitBatch
+from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.model import Tier
 
 if TYPE_CHECKING:
     from mlctl.forecast import shape
+
+
+# What a node does after an event; None: it is gone.
+_STATES = {
+    "SCALE_UP": "allocating",
+    "RESTORED": "preparing",
+    "ALLOCATED": "preparing",
+    "READY": "idle",
+    "DISPATCH": "running",
+    "LAST_SLOT_FREE": "idle",
+    "PREEMPT": "lost",
+    "LEAVING": "idle",
+    "START_FAIL": "lost",
+    "LEFT": None,
+    "NOT_WANTED": None,
+    "RECYCLED": None,
+    "RESTORE_EXPIRED": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """What a node did from one second of the first run to another."""
+
+    node: int
+    state: str
+    begin: float
+    end: float
+
+
+def spells(scenario: Scenario, seed: str) -> tuple[list[Spell], float]:
+    """Return what each node did in the first run, by node and time; and the run's length."""
+    log = list(events(scenario, seed, detail=False))
+    began = next(event.at for event in log if event.event == "SUBMIT")
+    ended = next((event.at for event in log if event.event == "JOB_ENDED"), log[-1].at)
+    spells_: list[Spell] = []
+    doing: dict[int, tuple[str, float]] = {}
+    for event in log:
+        number = event.facts.get("node")
+        if event.at > ended or not isinstance(number, int) or event.event not in _STATES:
+            continue
+        if number in doing:
+            state, begin = doing.pop(number)
+            if event.at > max(begin, began):
+                spells_.append(Spell(number, state, max(begin, began) - began, event.at - began))
+        following = _STATES[event.event]
+        if following is not None:
+            doing[number] = (following, event.at)
+    for number, (state, begin) in doing.items():
+        if ended > max(begin, began):
+            spells_.append(Spell(number, state, max(begin, began) - began, ended - began))
+    return sorted(spells_, key=lambda spell: (spell.node, spell.begin)), ended - began
+
+
+def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[LoggedEvent]:
+    """Yield the log of the first run of a history, from its submission on."""
+    cloud = EngineCloud(scenario, seed)
+    yield from engine.apply(cloud.world, SubmitBatch(scenario.job), detail=detail)
+    for event in engine.wait(cloud.world, scenario.job.name, LONGEST_S, detail=detail):
+        yield event
+        if event.event == "JOB_ENDED":
+            return
+
+
+def timeline_document(
+    row: str, quantile: str, run: int, scenario: Scenario, seed: str
+) -> shape.TimelineData:
+    """Return the timeline of a history as data."""
+    all_spells, length = spells(scenario, seed)
+    nodes = sorted({spell.node for spell in all_spells})
+    return {
+        "row": row,
+        "quantile": quantile,
+        "run": run,
+        "seconds": length,
+        "nodes": [
+            {
+                "node": node,
+                "spells": [
+                    {"state": spell.state, "from_s": spell.begin, "to_s": spell.end}
+                    for spell in all_spells
+                    if spell.node == node
+                ],
+            }
+            for node in nodes
+        ],
+    }
+
 
 SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
 DEDICATED = "dedicated"
@@ -133,7 +224,7 @@ def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[
             run = summary.nearest(q)
             if run is not None:
                 study = row.study
-                yield timeline.document(row.name, name, run, study.scenario, study.seed_of(run))
+                yield timeline_document(row.name, name, run, study.scenario, study.seed_of(run))
 
 
 def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData | None:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    Effective,
-    PlanFacts,
-    QuotaFacts,
-    flag,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -22,8 +13,8 @@ from mlctl.pointer import Data
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 
 
-def _claims(_value: Effective, _region: str) -> Claims:
-    return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): Claim()}
+def _claims(_value: facts.Effective, _region: str) -> facts.Claims:
+    return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): facts.Claim()}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -37,23 +28,23 @@ KIND = Kind(
     collection="deployments",
     parent="batch-endpoint",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         tracked=True,
         patchable=(("tags",), ("properties", "description")),
         service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
         delay="deployment",
     ),
-    quota=QuotaFacts(
+    quota=facts.QuotaFacts(
         limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
         claims=_claims,
     ),
-    plan=PlanFacts(
+    plan=facts.PlanFacts(
         may_be_renamed=True,
         named_in_jobs=("deploymentName",),
     ),
-    az=AzFacts(
+    az=facts.AzFacts(
         printed_forms={"model": "flat"},
-        route_flag=flag(
+        route_flag=facts.flag(
             "--set-default",
             "",
             text="Make it the endpoint's default deployment, and verify that.",

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    Effective,
-    PlanFacts,
-    QuotaFacts,
-    flag,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -26,8 +17,8 @@ _OWN_PROPERTIES = (
 )
 
 
-def _claims(_value: Effective, region: str) -> Claims:
-    return {(region, limits.ENDPOINTS_QUOTA): Claim()}
+def _claims(_value: facts.Effective, region: str) -> facts.Claims:
+    return {(region, limits.ENDPOINTS_QUOTA): facts.Claim()}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -43,21 +34,21 @@ KIND = Kind(
     schema_name="batchEndpoint",
     collection="batchEndpoints",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         tracked=True,
         unique_in_region=True,
         patchable=(("tags",), ("identity",)),
         service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
         delay="endpoint",
     ),
-    quota=QuotaFacts(claims=_claims),
-    plan=PlanFacts(
+    quota=facts.QuotaFacts(claims=_claims),
+    plan=facts.PlanFacts(
         routes=(("defaults", "deployment_name"),),
         routing="default deployment",
         named_in_jobs=("endpointName",),
         loss="its deployments are deleted with it",
     ),
-    az=AzFacts(
+    az=facts.AzFacts(
         printed_empty=("defaults",),
         columns={
             "Name": ("name",),
@@ -66,6 +57,6 @@ KIND = Kind(
             "AuthMode": ("auth_mode",),
             "Location": ("location",),
         },
-        update_flags=(flag("--defaults", "defaults"),),
+        update_flags=(facts.flag("--defaults", "defaults"),),
     ),
 )

@@ -5,25 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    DESCRIPTION,
-    TAGS,
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    Effective,
-    QuotaFacts,
-    flag,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
-_VMS = flag("--vm-count", "vm_count")
+_VMS = facts.flag("--vm-count", "vm_count")
 
 
-def _claims(_value: Effective, _region: str) -> Claims:
-    return {(limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA): Claim()}
+def _claims(_value: facts.Effective, _region: str) -> facts.Claims:
+    return {(limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA): facts.Claim()}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -35,15 +25,15 @@ KIND = Kind(
     schema_name="batchPool",
     collection="batchPools",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         hosted=False,  # the service had no ARM resource
         delay="pool",
     ),
-    quota=QuotaFacts(
+    quota=facts.QuotaFacts(
         claims=_claims,
         capped={limits.VMS_PER_POOL_QUOTA: ("vm_count",)},
     ),
-    az=AzFacts(
+    az=facts.AzFacts(
         present=False,
         columns={
             "Name": ("name",),
@@ -53,9 +43,14 @@ KIND = Kind(
             "PoolId": ("pool_id",),
             "BillingPlan": ("billing_plan",),
         },
-        create_flags=(_VMS, flag("--swagger-url", "swagger_url"), DESCRIPTION, TAGS),
-        update_flags=(_VMS, TAGS),
-        resize_flag=flag(
+        create_flags=(
+            _VMS,
+            facts.flag("--swagger-url", "swagger_url"),
+            facts.DESCRIPTION,
+            facts.TAGS,
+        ),
+        update_flags=(_VMS, facts.TAGS),
+        resize_flag=facts.flag(
             "--vm-count",
             "vm_count",
             text="Virtual machines in the pool; 0 stops the billing and keeps the pool.",

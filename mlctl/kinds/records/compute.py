@@ -6,33 +6,20 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    DESCRIPTION,
-    TAGS,
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    Effective,
-    NodeRange,
-    PlanFacts,
-    QuotaFacts,
-    flag,
-    is_low_priority,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 _SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
 _PANEL = "AmlCompute Arguments"
 _SCALE_FLAGS = (
-    flag("--min-instances", "min_instances", _PANEL),
-    flag("--max-instances", "max_instances", _PANEL),
-    flag("--idle-time-before-scale-down -d", "idle_time_before_scale_down", _PANEL),
+    facts.flag("--min-instances", "min_instances", _PANEL),
+    facts.flag("--max-instances", "max_instances", _PANEL),
+    facts.flag("--idle-time-before-scale-down -d", "idle_time_before_scale_down", _PANEL),
 )
 _IDENTITY_FLAGS = (
-    flag("--identity-type", "identity.type"),
-    flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
+    facts.flag("--identity-type", "identity.type"),
+    facts.flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
 )
 
 
@@ -42,31 +29,31 @@ _UNSENT = {"isolatedNetwork": False, "enableBatchPrivateLink": False, "propertyB
 _OWN_OF_NODES = ("nodeStateCounts", "allocationStateTransitionTime", "errors")
 
 
-def _claims(value: Effective, region: str) -> Claims:
+def _claims(value: facts.Effective, region: str) -> facts.Claims:
     """A cluster counts with `max_instances`, and must be able to start `max(min_instances, 1)`.
 
     Dedicated cores count toward their VM family and the total, as do low-priority ones, whose
     families usually have no limits.
     """
     nodes = _nodes(value)
-    cluster: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
+    cluster: facts.Claims = {(region, limits.COMPUTES_QUOTA): facts.Claim()}
     size = catalog.size_of(nodes.size) if nodes else None
     if size is None or nodes is None:
         return cluster
-    cores = Claim(nodes.most * size.vcpus, max(nodes.least, 1) * size.vcpus, size.vcpus)
+    cores = facts.Claim(nodes.most * size.vcpus, max(nodes.least, 1) * size.vcpus, size.vcpus)
     if nodes.low_priority:
         family = limits.low_priority_of(size.family)
         return {**cluster, (region, family): cores, (region, limits.LOW_PRIORITY_QUOTA): cores}
     return {**cluster, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
-def _nodes(value: Effective) -> NodeRange | None:
+def _nodes(value: facts.Effective) -> facts.NodeRange | None:
     least, maximum = value("min_instances"), value("max_instances")
     if not isinstance(maximum, int):
         return None
-    low_priority = is_low_priority(value("tier"))
+    low_priority = facts.is_low_priority(value("tier"))
     first = least if isinstance(least, int) else 0
-    return NodeRange(str(value("size")), low_priority, first, maximum)
+    return facts.NodeRange(str(value("size")), low_priority, first, maximum)
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -79,7 +66,7 @@ KIND = Kind(
     schema_name="amlCompute",
     collection="computes",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         tracked=True,
         unique_in_region=True,
         shared_with=("compute-instance",),
@@ -94,20 +81,20 @@ KIND = Kind(
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
-    quota=QuotaFacts(
+    quota=facts.QuotaFacts(
         claims=_claims,
         has_nodes=True,
         nodes=_nodes,
         vm_size=("size",),
         scaled_by=("max_instances",),
     ),
-    plan=PlanFacts(
+    plan=facts.PlanFacts(
         may_be_renamed=True,
         named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),
         ends_jobs=True,
         loss="its nodes are released, and the jobs that run on them are lost",
     ),
-    az=AzFacts(
+    az=facts.AzFacts(
         printed_empty=("network_settings",),
         columns={
             "Name": ("name",),
@@ -121,26 +108,26 @@ KIND = Kind(
             "Location": ("location",),
         },
         create_flags=(
-            flag("--type -t", "type"),
-            flag("--size", "size"),
-            DESCRIPTION,
-            TAGS,
-            flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
-            flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
-            flag("--vnet-name", "network_settings.vnet_name"),
-            flag("--subnet", "network_settings.subnet"),
+            facts.flag("--type -t", "type"),
+            facts.flag("--size", "size"),
+            facts.DESCRIPTION,
+            facts.TAGS,
+            facts.flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
+            facts.flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
+            facts.flag("--vnet-name", "network_settings.vnet_name"),
+            facts.flag("--subnet", "network_settings.subnet"),
             *_IDENTITY_FLAGS,
-            flag("--enable-node-public-ip", "enable_node_public_ip"),
-            flag("--tier", "tier", _PANEL),
+            facts.flag("--enable-node-public-ip", "enable_node_public_ip"),
+            facts.flag("--tier", "tier", _PANEL),
             *_SCALE_FLAGS,
-            flag("--location -l", "location", _PANEL),
-            flag("--admin-username", "ssh_settings.admin_username", _PANEL),
-            flag("--admin-password", "ssh_settings.admin_password", _PANEL),
+            facts.flag("--location -l", "location", _PANEL),
+            facts.flag("--admin-username", "ssh_settings.admin_username", _PANEL),
+            facts.flag("--admin-password", "ssh_settings.admin_password", _PANEL),
         ),
-        update_flags=(*_SCALE_FLAGS, TAGS, *_IDENTITY_FLAGS),
+        update_flags=(*_SCALE_FLAGS, facts.TAGS, *_IDENTITY_FLAGS),
         required_flags=("name", "type"),
         list_flags=(
-            flag(
+            facts.flag(
                 "--type",
                 "type",
                 text="List only one type: AmlCompute, ComputeInstance or Kubernetes.",

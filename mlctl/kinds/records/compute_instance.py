@@ -6,35 +6,23 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    DESCRIPTION,
-    TAGS,
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    Effective,
-    NodeRange,
-    PlanFacts,
-    QuotaFacts,
-    flag,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 
-def _claims(value: Effective, region: str) -> Claims:
+def _claims(value: facts.Effective, region: str) -> facts.Claims:
     """An instance counts as one dedicated node, stopped or not."""
-    claims: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
+    claims: facts.Claims = {(region, limits.COMPUTES_QUOTA): facts.Claim()}
     size = catalog.size_of(str(value("size")))
     if size is None:
         return claims
-    cores = Claim(size.vcpus, size.vcpus, size.vcpus)
+    cores = facts.Claim(size.vcpus, size.vcpus, size.vcpus)
     return {**claims, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
-def _nodes(value: Effective) -> NodeRange:
-    return NodeRange(str(value("size")), low_priority=False, least=1, most=1)
+def _nodes(value: facts.Effective) -> facts.NodeRange:
+    return facts.NodeRange(str(value("size")), low_priority=False, least=1, most=1)
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -46,7 +34,7 @@ KIND = Kind(
     schema_name="computeInstance",
     collection="computes",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         within="compute",
         tracked=True,
         unique_in_region=True,
@@ -58,13 +46,13 @@ KIND = Kind(
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
-    quota=QuotaFacts(claims=_claims, nodes=_nodes, vm_size=("size",)),
-    plan=PlanFacts(
+    quota=facts.QuotaFacts(claims=_claims, nodes=_nodes, vm_size=("size",)),
+    plan=facts.PlanFacts(
         named_in_jobs=("computeId",),
         ends_jobs=True,
         loss="its disk is deleted with it, including users' files",
     ),
-    az=AzFacts(
+    az=facts.AzFacts(
         present=False,
         columns={
             "Name": ("name",),
@@ -74,22 +62,22 @@ KIND = Kind(
             "Location": ("location",),
         },
         create_flags=(
-            flag("--type -t", "type"),
-            flag("--size", "size"),
-            DESCRIPTION,
-            TAGS,
-            flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
-            flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
-            flag("--vnet-name", "network_settings.vnet_name"),
-            flag("--subnet", "network_settings.subnet"),
-            flag("--identity-type", "identity.type"),
-            flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
-            flag("--enable-node-public-ip", "enable_node_public_ip"),
-            flag("--location -l", "location"),
-            flag("--user-object-id", "create_on_behalf_of.user_object_id"),
-            flag("--user-tenant-id", "create_on_behalf_of.user_tenant_id"),
+            facts.flag("--type -t", "type"),
+            facts.flag("--size", "size"),
+            facts.DESCRIPTION,
+            facts.TAGS,
+            facts.flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
+            facts.flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
+            facts.flag("--vnet-name", "network_settings.vnet_name"),
+            facts.flag("--subnet", "network_settings.subnet"),
+            facts.flag("--identity-type", "identity.type"),
+            facts.flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
+            facts.flag("--enable-node-public-ip", "enable_node_public_ip"),
+            facts.flag("--location -l", "location"),
+            facts.flag("--user-object-id", "create_on_behalf_of.user_object_id"),
+            facts.flag("--user-tenant-id", "create_on_behalf_of.user_tenant_id"),
         ),
-        update_flags=(TAGS,),
+        update_flags=(facts.TAGS,),
         required_flags=("name", "type"),
         sample=("samples/compute-instances/workstation.yml", "workstation"),
     ),

@@ -7,17 +7,7 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    Effective,
-    NodeRange,
-    PlanFacts,
-    QuotaFacts,
-    flag,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -27,37 +17,32 @@ _OWN = {
     "properties": ("AzureAsyncOperationUri", "azureml.onlineendpointid"),
     "environmentVariables": OWN_VARIABLES,
 }
-_LOCAL = (
-    "of deployments in Docker on this machine, which az runs; without it the local backend has one"
-    " at once"
-)
-_VERBS = ("create", "delete", "get-logs", "list", "show", "update")
 
 
-def _claims(value: Effective, region: str) -> Claims:
+def _claims(value: facts.Effective, region: str) -> facts.Claims:
     """A deployment counts with its cores; some sizes need more for upgrades.
 
     Source: how-to-manage-quotas, "Virtual machine quota allocation for deployment".
     """
-    claims: dict[tuple[str, str], Claim] = {
-        (limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): Claim(),
-        (region, limits.COMPUTES_QUOTA): Claim(),
+    claims: dict[tuple[str, str], facts.Claim] = {
+        (limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): facts.Claim(),
+        (region, limits.COMPUTES_QUOTA): facts.Claim(),
     }
     nodes = _nodes(value)
     size = catalog.size_of(nodes.size) if nodes else None
     if size is None or nodes is None:
         return claims
     count = math.ceil(nodes.most * limits.upgrade_share(size.family) / 100)
-    cores = Claim(count * size.vcpus, node=size.vcpus)
+    cores = facts.Claim(count * size.vcpus, node=size.vcpus)
     return {**claims, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
-def _nodes(value: Effective) -> NodeRange | None:
+def _nodes(value: facts.Effective) -> facts.NodeRange | None:
     declared = value("instance_count")
     count = 1 if declared is None else declared
     if not isinstance(count, int):
         return None
-    return NodeRange(str(value("instance_type")), low_priority=False, least=count, most=count)
+    return facts.NodeRange(str(value("instance_type")), low_priority=False, least=count, most=count)
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -71,23 +56,23 @@ KIND = Kind(
     collection="deployments",
     parent="online-endpoint",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         tracked=True,
         patchable=(("tags",), ("sku",)),
         service_fields=tuple(("properties", at, key) for at, keys in _OWN.items() for key in keys),
         api_version="2024-10-01",  # a PUT without startupProbe would remove it
         delay="deployment",
     ),
-    quota=QuotaFacts(
+    quota=facts.QuotaFacts(
         limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
         claims=_claims,
         nodes=_nodes,
         vm_size=("instance_type",),
         scaled_by=("instance_count",),
     ),
-    plan=PlanFacts(loss="its machines are released, and it stops answering requests"),
-    az=AzFacts(
-        route_flag=flag(
+    plan=facts.PlanFacts(loss="its machines are released, and it stops answering requests"),
+    az=facts.AzFacts(
+        route_flag=facts.flag(
             "--all-traffic",
             "",
             text="Send all traffic to the new deployment once it exists, and verify this.",
@@ -101,15 +86,6 @@ KIND = Kind(
             "Model": ("model",),
             "Size": ("instance_type",),
             "Instances": ("instance_count",),
-        },
-        not_here={
-            **{f"{verb} --local": _LOCAL for verb in _VERBS},
-            "create --local-enable-gpu": _LOCAL,
-            "update --local-enable-gpu": _LOCAL,
-            "create --vscode-debug": _LOCAL,
-            "update --vscode-debug": _LOCAL,
-            "create --package-model": "a preview, which makes an image of the model first",
-            "update --skip-script-validation": "problems of a script are reported, not refused",
         },
     ),
 )

@@ -5,31 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.facts import (
-    ArmFacts,
-    AzFacts,
-    Claim,
-    Claims,
-    ContentFacts,
-    Effective,
-    PlanFacts,
-    QuotaFacts,
-    flag,
-)
+from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 # As recorded: online-endpoint-put-create.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
-_LOCAL = (
-    "of endpoints in Docker on this machine, which az runs; without it the local backend has one"
-    " at once"
-)
-_VERBS = ("create", "delete", "get-credentials", "invoke", "list", "show", "update")
 
 
-def _claims(_value: Effective, region: str) -> Claims:
-    return {(region, limits.ENDPOINTS_QUOTA): Claim()}
+def _claims(_value: facts.Effective, region: str) -> facts.Claims:
+    return {(region, limits.ENDPOINTS_QUOTA): facts.Claim()}
 
 
 def _completed(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
@@ -48,21 +33,21 @@ KIND = Kind(
     schema_name="managedOnlineEndpoint",
     collection="onlineEndpoints",
     inferred=_inferred,
-    arm=ArmFacts(
+    arm=facts.ArmFacts(
         tracked=True,
         unique_in_region=True,
         patchable=(("tags",), ("identity",)),
         service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
         delay="endpoint",
     ),
-    quota=QuotaFacts(claims=_claims),
-    content=ContentFacts(complete=_completed),
-    plan=PlanFacts(
+    quota=facts.QuotaFacts(claims=_claims),
+    content=facts.ContentFacts(complete=_completed),
+    plan=facts.PlanFacts(
         routes=(("traffic",), ("mirror_traffic",)),
         routing="traffic",
         loss="its deployments are deleted with it, and requests to it fail",
     ),
-    az=AzFacts(
+    az=facts.AzFacts(
         printed_empty=("traffic", "mirror_traffic"),
         columns={
             "Name": ("name",),
@@ -72,10 +57,10 @@ KIND = Kind(
             "AuthMode": ("auth_mode",),
             "Location": ("location",),
         },
-        create_flags=(flag("--auth-mode", "auth_mode"),),
-        update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
-        not_here={
-            **{f"{verb} --local": _LOCAL for verb in _VERBS},
-        },
+        create_flags=(facts.flag("--auth-mode", "auth_mode"),),
+        update_flags=(
+            facts.flag("--traffic -r", "traffic"),
+            facts.flag("--mirror-traffic", "mirror_traffic"),
+        ),
     ),
 )

@@ -86,6 +86,8 @@ def _first(pair: tuple[int, Diagnostic]) -> int:
 def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
     """Return the resources that must wait for quota, with those that release some first."""
     freed_by_address: dict[Address, tuple[Address, ...]] = {}
+    if not live_state.deleting and all(change.live is None for change in changes):
+        return freed_by_address  # nothing is there that could release any
     for quota, shares in _shares(changes, live_state).items():
         limit = _find_limit(quota, live_state)
         counted = any(share.planned.is_counted(live_state.quota_refuses) for share in shares)

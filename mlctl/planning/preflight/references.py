@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from mlctl.config.graph import Edge
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of, routes
+from mlctl.kinds.address import LATEST
 from mlctl.kinds.routes import Routes
 from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change
@@ -30,15 +31,18 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
     noun = target.kind.replace("-", " ")
     name = str(target).partition("/")[2]
     label = edge.reference.label if edge.reference else None
+    hint = "correct the name, or name its file: `./FILE.yml`"
+    if target.version == LATEST:
+        hint = f"`latest` is a label: write `azureml:{target.name}@{LATEST}`"
+    elif kind_of(target).declared:
+        creation = f"mlctl {target.kind} create -f FILE"
+        hint = f"declare it in one of these files, or create it first: {creation}"
     return Diagnostic(
         NO_DATASTORE if kind_of(target).arm.own_names else MISSING,
         f"there is no {noun} `{name}{f'@{label}' if label else ''}`"
         " in these files or in the workspace",
         resource.label(edge.at),
-        hint="declare it in one of these files, or create it first:"
-        f" mlctl {target.kind} create -f FILE"
-        if kind_of(target).declared
-        else "correct the name, or name its file: `./FILE.yml`",
+        hint=hint,
         address=str(resource.address),
     )
 

@@ -22,8 +22,7 @@ from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.losses import Loss, Moment, Slot
 from mlctl.rehearsal.process import Gone, Interpreter, Process, TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
-from mlctl.rehearsal.scoring.outcome import Failure, Kill, RehearsalOutcome, Status
-from mlctl.rehearsal.scoring.record import Record
+from mlctl.rehearsal.scoring.outcome import Failure, Kill, Record, RehearsalOutcome, Status
 from mlctl.rehearsal.stage import SlotSpan
 from mlctl.simulator.engine.rng import uniform
 

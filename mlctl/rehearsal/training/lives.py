@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.dataclasses import dataclass
-from mlctl.rehearsal.descendants import end_tree
 from mlctl.rehearsal.evidence import CodeLine
 from mlctl.rehearsal.folders import snapshot
-from mlctl.rehearsal.process import Interpreter, Silence, TooLate
+from mlctl.rehearsal.process import Interpreter, Silence, TooLate, end_tree
 from mlctl.rehearsal.training.model import Cut, Life, Metrics, Saved, Trained, Training
 from mlctl.rehearsal.training.node import KEPT, TrainingNode
 from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run, metric_values

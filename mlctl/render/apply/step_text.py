@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.dataclasses import dataclass
 from mlctl.durations import elapsed
@@ -42,7 +44,12 @@ NOT_VERIFIED = " (not verified)"
 
 def text_of(step: PlanStep) -> StepText:
     """Return the words for a step; for routing steps, in those of its kind."""
-    words, routing = _TEXTS[step.role], kind_of(step.target).plan.routing
+    return _text_of(step.role, kind_of(step.target).plan.routing)
+
+
+@cache
+def _text_of(role: StepRole, routing: str) -> StepText:
+    words = _TEXTS[role]
 
     def fill(text: str) -> str:
         filled = text.format(routing=routing)

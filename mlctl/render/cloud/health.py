@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.backends.ports.monitor import HealthCheck, HealthStatus
 from mlctl.inert import as_json
 from mlctl.pointer import Data
 from mlctl.render.cloud.advice import advice

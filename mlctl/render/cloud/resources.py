@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from mlctl import inert, pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds import Scope, kind_of
+from mlctl.kinds.facts import Columns
 from mlctl.kinds.field import Form
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data, Pointer
@@ -194,3 +195,41 @@ def _pieces(text: str, grammar: re.Pattern[str]) -> Iterator[str]:
         yield text[position:start] + Styler(color=True).apply(text[start:end], _STYLES[name])
         position = end
     yield text[position:]
+
+
+SIZES: Columns = {
+    "Name": ("name",),
+    "Family": ("family",),
+    "VCPUs": ("vCPUs",),
+    "GPUs": ("gpus",),
+    "MemoryGB": ("memoryGB",),
+    "LowPriority": ("lowPriorityCapable",),
+    "UsdPerHour": ("estimatedVMPrices", "values", 0, "retailPrice"),
+}
+USAGE: Columns = {"Name": ("name", "value"), "Used": ("currentValue",), "Limit": ("limit",)}
+NODES: Columns = {
+    "NodeId": ("node_id",),
+    "State": ("node_state",),
+    "PrivateIp": ("private_ip_address",),
+    "Port": ("port",),
+    "Job": ("current_job_name",),
+}
+
+
+def rows(data: Data, columns: Columns) -> list[dict[str, Data]]:
+    """Return the columns of one item or a list of them."""
+    items = data if isinstance(data, list) else [data]
+    return [
+        {
+            name: _named_cell(at(item) if callable(at) else pointer.get(item, at))
+            for name, at in columns.items()
+        }
+        for item in items
+    ]
+
+
+def _named_cell(value: Data) -> Data:
+    """Return a cell's value; a map as flags accept it: `blue=90 green=10`."""
+    if isinstance(value, dict):
+        return " ".join(f"{key}={item}" for key, item in value.items())
+    return "" if value is None else value

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv as tables
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlctl import inert
-from mlctl.render.forecast import tornado as forecast_tornado
 from mlctl.render.forecast.words import (
     FAILED,
     NO_NODE,
@@ -31,6 +30,73 @@ from mlctl.render.forecast.words import (
 from mlctl.render.page.charts import bars
 from mlctl.render.terminal.terminal import Styler, clean
 from mlctl.schema.text import counted
+
+
+def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
+    """Name the three assumptions that change the cost most, if measurably.
+
+    The price of low priority is excluded: it scales the cost by itself, and is always first.
+    """
+    if rows is None:
+        return ""
+    moving = [row for row in rows if row["name"] != _PRICE and any(map(_moves, _ends(row)))]
+    factors = [
+        f"{clean(row['name'])} ({' to '.join(usd(end['cost']) for end in _ends(row))})"
+        for row in moving[:_NAMED]
+    ]
+    if not factors:
+        return " Besides the price of low priority no assumption changes the cost measurably."
+    return f" Besides the price of low priority the cost depends most on {', '.join(factors)}."
+
+
+_PRICE, _NAMED = "low_priority_price", 3
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return row["low"], row["high"]
+
+
+def _moves(end: Mapping[str, Any]) -> bool:
+    """Whether the paired interval of the difference in cost is on one side of 0."""
+    if end["cost_difference"] is None:
+        return False
+    low, high = (end["cost_difference"][name] for name in ("low", "high"))
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+_NOT_DONE: Column = (
+    "P(not done)",
+    lambda row: _sides(row, lambda side: chance(side["p_not_done"])),
+)
+_TORNADO: tuple[Column, ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("from", lambda row: scalar(row["low"]["value"])),
+    ("to", lambda row: scalar(row["high"]["value"])),
+    ("P(cancelled)", lambda row: _sides(row, lambda side: chance(side["cancelled"]))),
+    _NOT_DONE,
+    ("until done", lambda row: _sides(row, lambda side: plain_usd(side["cost"]))),
+    ("after", lambda row: _sides(row, lambda side: time(side["time_s"]))),
+)
+
+
+def _sides(row: Mapping[str, Any], text_of: Callable[[Mapping[str, Any]], str]) -> str:
+    return f"{text_of(row['low'])} .. {text_of(row['high'])}"
+
+
+def tornado_table(data: Mapping[str, Any]) -> Grid:
+    """Return the assumptions and their effects as a tornado_table."""
+    rows = data["sensitivity"]
+    done = not any(side["p_not_done"]["value"] for row in rows for side in _ends(row))
+    columns = [column for column in _TORNADO if column is not _NOT_DONE or not done]
+    return cells(columns, rows)
+
+
+def tornado_lines(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+    """Render the tornado_table for a terminal, under its title; nothing without one."""
+    if data["sensitivity"]:
+        head = "what it depends on: each assumption from low to high, on the same draws"
+        yield "\n".join([head, *grid(tornado_table(data), styler)])
+
 
 _NARROW, _WIDE = 60, 120
 _SIGNS = {
@@ -69,7 +135,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
         sentence(data),
         *_histogram(data, width),
         *_timelines(data, width),
-        *forecast_tornado.lines(data, styler),
+        *tornado_lines(data, styler),
         assumptions(data, width),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -92,7 +158,7 @@ def sentence(data: Mapping[str, Any]) -> str:
         text += f", and it is late in {chance(low['late'])}"
     text += "." + _at_rate(numbers["rate"])
     text += _start(_until_done(data))
-    text += forecast_tornado.hangs(data["sensitivity"])
+    text += hangs(data["sensitivity"])
     return text if full is None else f"{text} {_dedicated(full, low)}"
 
 
@@ -233,8 +299,8 @@ def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid, Grid]:
 
 
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    first, *others_ = (grid(table, styler) for table in grids(data))
-    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *others_))
+    first, *later_tables = (grid(table, styler) for table in grids(data))
+    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *later_tables))
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -7,9 +7,8 @@ from math import exp, log
 from typing import Any
 
 from mlctl.render.forecast import advice as forecast_advice
-from mlctl.render.forecast import tornado as forecast_tornado
 from mlctl.render.forecast import training as training_forecast
-from mlctl.render.forecast.batch import LEGEND, SOURCES, grids, sentence, subject
+from mlctl.render.forecast.batch import LEGEND, SOURCES, grids, sentence, subject, tornado_table
 from mlctl.render.forecast.words import scalar, time, usd
 from mlctl.render.page import html as page
 from mlctl.render.page.html import (
@@ -58,7 +57,7 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     if data["sensitivity"]:
         if data["sentence"]["low_priority"]["cost"] is not None:
             yield _tornado(data)
-        yield Table("Under each assumption", *forecast_tornado.table(data))
+        yield Table("Under each assumption", *tornado_table(data))
     yield _assumptions(data)
 
 

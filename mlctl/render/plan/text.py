@@ -26,7 +26,7 @@ _UPLOAD = re.compile(r".*/LocalUpload/(?P<digest>[0-9a-fA-F]{16,64})/(?P<name>[^
 _ABOVE = re.compile(
     r"(?:[ \t]*(?:#.*|---[ \t]*(?:#.*)?|%.*)?\r?\n)*"
 )  # the pointer of a document's first key
-_DIGEST = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}")
+_DIGEST = r"[0-9a-f]{64}|[0-9a-f]{32}"
 
 
 def place(change: Change) -> str:
@@ -135,7 +135,7 @@ def _digest(
 
 def _digest_of(asset: Change) -> str | None:
     digest = asset.values.get(("hash",), asset.address.version)
-    return digest if isinstance(digest, str) and _DIGEST.fullmatch(digest) else None
+    return digest if isinstance(digest, str) and re.fullmatch(_DIGEST, digest) else None
 
 
 def _with_hash(path: str, digest: str | None) -> str:

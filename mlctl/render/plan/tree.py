@@ -119,12 +119,13 @@ def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
     room = max((len(key) for key, _, short in rows if short), default=0) + 1
     margin = " " * indent
     for key, part, short in rows:
-        head = f"{margin}{styled_sign(part.sign, styler)} {key}:"
+        sign = part.sign
+        head = f"{margin}{styled_sign(sign, styler)} {key}:"
         if isinstance(part, DiffBranch):
             yield head
             yield from lines(part, styler, indent + _STEP)
         elif short:
-            yield f"{head}{' ' * (room - len(key))}{_text(part)}{_remark(part, styler)}"
+            yield f"{head}{' ' * (room - len(key))}{_text(part, sign)}{_remark(part, styler)}"
         else:
             yield head + _remark(part, styler)
             yield from _item_lines(part, styler, indent + _STEP)
@@ -188,8 +189,8 @@ def _is_multiline(value: Data) -> bool:
     return type(value) is list and bool(value)
 
 
-def _text(leaf: DiffLeaf) -> str:
-    match leaf.sign:
+def _text(leaf: DiffLeaf, sign: str) -> str:
+    match sign:
         case "+":
             return leaf.text_after or scalar(leaf.after)
         case "-":

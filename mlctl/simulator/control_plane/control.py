@@ -1,21 +1,23 @@
-"""Administration of a simulated cloud: clock, settings, quotas, faults, reset."""
+"""Administration of a simulated cloud: clock, settings, quotas, faults, power, reset."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 
 from mlctl.catalog.limits import is_low_priority_of_family, low_priority_of, quota_key
 from mlctl.dataclasses import dataclass
-from mlctl.kinds.address import Scope
+from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane import command_log, faults, locks
+from mlctl.simulator.control_plane import command_log, faults, locks, service
 from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.resources import operations, quota
+from mlctl.simulator.control_plane.resources.compute import INSTANCE_RUNNING, INSTANCE_STOPPED
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
-from mlctl.simulator.control_plane.state import clock, quota_usage, rows
+from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.errors import bad, missing
 from mlctl.simulator.control_plane.state.settings import CloudSettings
-from mlctl.simulator.control_plane.state.store import TABLES
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
@@ -77,7 +79,7 @@ def status(workspace: WorkspaceHandle) -> CloudStatus:
 def now(workspace: WorkspaceHandle) -> float:
     """Return the clock's time."""
     with workspace.store.read() as db:
-        return workspace.state(db).now
+        return float(db.execute("SELECT now FROM world").fetchone()[0])
 
 
 def advance(workspace: WorkspaceHandle, seconds: float) -> float:
@@ -112,8 +114,11 @@ def wait(workspace: WorkspaceHandle, seconds: float) -> None:
 def reset(workspace: WorkspaceHandle, seed: str) -> None:
     """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
     with workspace.store.write() as db:
-        for table in TABLES:
-            db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
+        db.execute("PRAGMA defer_foreign_keys = ON")  # in whatever order tables are emptied
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            if table not in ("world", "engine"):  # which have one row each
+                db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
         db.execute(
             "UPDATE engine SET generation = generation + 1, active = 0, now = 0, last_at = 0,"
             " last_command = 0, state = ''"
@@ -139,8 +144,8 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
     `quota.EVERYWHERE` gives those that apply across regions.
     """
     with workspace.store.read() as db:
-        used = quota_usage.usage(db, workspace.scope.subscription, location)
-        limits = quota_usage.limits(db, workspace.scope.subscription, location)
+        used = rows.quotas_used(db, workspace.scope.subscription, location)
+        limits = rows.quota_limits(db, workspace.scope.subscription, location)
         settings = workspace.state(db).settings
     general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
     families: list[str] = []
@@ -175,7 +180,7 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
     }
     with workspace.store.write() as db:
         for name, limit in limits_by_name.items():
-            quota_usage.set_limit(db, subscription, location, name, limit)
+            rows.set_quota_limit(db, subscription, location, name, limit)
         if cores:
             now = workspace.state(db).now
             command_log.append(db, now, command_log.quotas_command(cores), quiet=True)
@@ -205,3 +210,20 @@ def clear_faults(workspace: WorkspaceHandle, numbers: Collection[int] = ()) -> i
                 )
                 raise NotFound("FaultNotFound", text)
         return len(numbers)
+
+
+def switch_power(handle: WorkspaceHandle, address: Address, *, on: bool) -> int | None:
+    """Begin to start or stop a compute instance; return the number of the operation.
+
+    Raises:
+        ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
+    """
+    resource = service.read(handle, [address]).get(address)
+    if resource is None:
+        raise missing(address)
+    body = json.loads(json.dumps(resource.body))
+    inner = body["properties"]["properties"]
+    if "state" not in inner:
+        raise bad("A cluster is neither started nor stopped: it scales.")
+    inner["state"] = INSTANCE_RUNNING if on else INSTANCE_STOPPED
+    return service.put(handle, resource.address, body).operation

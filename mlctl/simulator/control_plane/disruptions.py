@@ -12,16 +12,14 @@ from enum import Enum
 from typing import Any
 
 from mlctl.kinds.address import Address
-from mlctl.simulator.control_plane import command_log, locks, replay
-from mlctl.simulator.control_plane.jobs import batch_jobs
+from mlctl.simulator.control_plane import locks, replay
+from mlctl.simulator.control_plane.jobs import batch_jobs, records
 from mlctl.simulator.control_plane.jobs import workloads as stored_workloads
-from mlctl.simulator.control_plane.jobs.records import require_resource, translate_refusals
+from mlctl.simulator.control_plane.jobs.records import WorkspaceTransaction
 from mlctl.simulator.control_plane.locks import Lock
-from mlctl.simulator.control_plane.replay import EngineTransaction
 from mlctl.simulator.control_plane.resources import quota
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import commands, traces, views
@@ -123,11 +121,11 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
         name: _read(own_slots[name], value) for name, value in changes.items() if name in own_slots
     }
     engine_changes = {name: value for name, value in changes.items() if name not in own_slots}
-    with _engine_transaction(workspace) as (transaction, state):
+    with _engine_transaction(workspace) as transaction:
         if engine_changes:
             changed = with_changes(transaction.world.settings, engine_changes)
             replay.run_command(transaction, commands.Configure(changed))
-        rows.save_settings(transaction.db, replace(state.settings, **mine))
+        rows.save_settings(transaction.db, replace(transaction.state.settings, **mine))
 
 
 def set_preemption(
@@ -141,7 +139,7 @@ def set_preemption(
     `start` begins traces and outages at a moment that the seed chooses: at `any`, or at one with
     nodes to be had (`available`). Otherwise there are nodes, and a trace begins at its offset.
     """
-    with _engine_transaction(workspace) as (transaction, _):
+    with _engine_transaction(workspace) as transaction:
         world = transaction.world
         if start is not None:
             available = start == "available"
@@ -158,7 +156,7 @@ def set_capacity(
     workspace: WorkspaceHandle, capacity: CapacityProcess | None, tier: Tier | None
 ) -> None:
     """Set how many nodes each region has (of a tier, or of each); None: no limit."""
-    with _engine_transaction(workspace) as (transaction, _):
+    with _engine_transaction(workspace) as transaction:
         for each_tier in [tier] if tier else list(Tier):
             replay.run_command(transaction, commands.SetCapacity(capacity, each_tier))
 
@@ -169,10 +167,10 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
     Raises:
         ServiceError: there is no such cluster (404), it is dedicated, or has fewer nodes.
     """
-    with _engine_transaction(workspace) as (transaction, state):
-        resource = require_resource(transaction.db, state, cluster)
-        batch_jobs.ensure_in_engine(transaction, state, resource)
-        name = command_log.engine_name(state.id, resource.address.name)
+    with _engine_transaction(workspace) as transaction:
+        resource = transaction.require(cluster)
+        batch_jobs.ensure_in_engine(transaction, resource)
+        name = transaction.engine_name(resource.address.name)
         nodes = transaction.world.clusters[name].nodes
         up = sorted(number for number, node in nodes.items() if node.state in UP_STATES)
         if count is not None and count > len(up):
@@ -191,7 +189,7 @@ def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) 
     with workspace.store.write() as db:
         state = workspace.state(db)
         every = rows.list_resources(db, state.id, "compute", None)
-        chosen = [require_resource(db, state, name) for name in names] or list(every)
+        chosen = [records.require_resource(db, state, name) for name in names] or list(every)
         for found_cluster in chosen:
             scope = found_cluster.address.id(state.scope)
             if locked:
@@ -225,13 +223,12 @@ def set_workload(workspace: WorkspaceHandle, name: str, figures: Workload) -> Wo
 
 
 @contextmanager
-def _engine_transaction(
-    workspace: WorkspaceHandle,
-) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
-    with replay.transaction(workspace.store) as transaction:
-        state = workspace.state(transaction.db)
-        with translate_refusals(state.id):
-            yield transaction, state
+def _engine_transaction(workspace: WorkspaceHandle) -> Iterator[WorkspaceTransaction]:
+    with (
+        records.transaction(workspace) as transaction,
+        records.translate_refusals(transaction.state.id),
+    ):
+        yield transaction
 
 
 def _whole(text: str) -> int:

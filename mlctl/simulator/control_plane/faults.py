@@ -1,6 +1,6 @@
 """Faults that a user sets for calls of the control plane, to test how a client reacts.
 
-Faults of HTTP requests are in `http_faults`; both kinds share one table and one numbering.
+Others strike HTTP requests to the emulator; both kinds share one table and one numbering.
 """
 
 from __future__ import annotations
@@ -9,15 +9,118 @@ import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
+from http import HTTPStatus
 from sqlite3 import Connection
 from typing import Any, TypeAlias
 
 from mlctl.dataclasses import asdict, dataclass, fields
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError, from_status
-from mlctl.simulator.control_plane import http_faults
-from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 from mlctl.simulator.control_plane.resources.operations import OperationFailure
+
+_FIRST, _LAST = 200, 599  # HTTP statuses that a fault may answer with
+LONGEST = 365 * 86400.0  # seconds
+
+
+class HttpFaultKind(Enum):
+    """What a fault does to a request or its response."""
+
+    REFUSE = "refuse"  # answered with `status`; nothing is done
+    HANG_UP = "hang-up"  # the connection breaks; nothing is done
+    SLOW = "slow"  # the answer is sent `seconds` late
+    TRUNCATE = "truncate"  # the connection breaks after `bytes` of the answer's body
+    STYLE = "style"  # a write goes on in another `style` of long-running operations
+
+
+class RetryAfter(Enum):
+    """How a response states when to retry."""
+
+    NONE = "none"
+    SECONDS = "seconds"
+    DATE = "date"
+    MILLISECONDS = "ms"
+
+
+class OperationStyle(Enum):
+    """How a response announces a long-running operation (ARM has several ways)."""
+
+    ASYNC = "async"  # an Azure-AsyncOperation header with the URL of a status
+    LOCATION = "location"  # a Location header only: 202 until it is done
+    STATE = "state"  # no header: the resource's provisioningState is polled
+    SYNC = "sync"  # done when the answer comes
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFault:
+    """A fault of the `nth` matching request (from 1) and the next ones, `times` in all.
+
+    With `every`, it is each nth request; `times` None: without end. `method` and `path` are
+    patterns (`*/computes/*`).
+    """
+
+    kind: HttpFaultKind
+    method: str = "*"
+    path: str = "*"
+    nth: int = 1
+    times: int | None = 1
+    every: bool = False
+    status: int = 503
+    code: str = ""  # that of the status, unless given
+    message: str = "The request was refused, because a fault was set."
+    retry_after: RetryAfter = RetryAfter.NONE
+    seconds: float = 1.0
+    bytes: int = 0
+    style: OperationStyle = OperationStyle.ASYNC
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            ValueError: a number is out of its range.
+        """
+        check_schedule(self.nth, self.times, self.seconds)
+        if not _FIRST <= self.status <= _LAST:
+            raise ValueError(f"a status is between {_FIRST} and {_LAST}")
+        if self.bytes < 0:
+            raise ValueError("a length is not negative")
+
+    @property
+    def reason(self) -> str:
+        """Return the error code: the given one, or that of the status, as ARM spells it."""
+        statuses = {http_status.value for http_status in HTTPStatus}
+        phrase = (
+            HTTPStatus(self.status).phrase if self.status in statuses else "Service Unavailable"
+        )
+        return self.code or phrase.replace(" ", "").replace("-", "")
+
+    def matches(self, method: str, path: str) -> bool:
+        """Whether the fault counts a request."""
+        return fnmatchcase(method, self.method.upper()) and fnmatchcase(
+            path.casefold(), self.path.casefold()
+        )
+
+    def applies(self, number: int) -> bool:
+        """Whether the fault applies to the matching request of this number (from 1)."""
+        return applies(number, self.nth, self.times, every=self.every)
+
+
+def check_schedule(nth: int, times: int | None, seconds: float) -> None:
+    """Check when a fault applies, and for how long it delays.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+    if nth < 1 or (times is not None and times < 1):
+        raise ValueError("a fault strikes the first call or a later one, at least once")
+    if not 0 <= seconds <= LONGEST:
+        raise ValueError(f"a delay is between 0 and {LONGEST:.0f} seconds")
+
+
+def applies(number: int, nth: int, times: int | None, *, every: bool) -> bool:
+    """Whether a fault applies to the matching call of this number (from 1)."""
+    if every:
+        return number % nth == 0 and (times is None or number // nth <= times)
+    return number >= nth and (times is None or number < nth + times)
 
 
 class FaultKind(Enum):
@@ -61,7 +164,7 @@ class CallFault:
         Raises:
             ValueError: a count is below 1, or the verb is unknown.
         """
-        http_faults.check_schedule(self.nth, self.times, self.seconds)
+        check_schedule(self.nth, self.times, self.seconds)
         if self.verb not in (*VERBS, ANY):
             raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
 
@@ -79,7 +182,7 @@ class CallFault:
 
     def applies(self, number: int) -> bool:
         """Whether the fault applies to the matching call of this number (from 1)."""
-        return http_faults.applies(number, self.nth, self.times, every=self.every)
+        return applies(number, self.nth, self.times, every=self.every)
 
     def failure(self) -> OperationFailure:
         """Return the failure of the operation, for `FAIL_OPERATION`."""
@@ -136,11 +239,11 @@ def from_json(data: Mapping[str, Data]) -> AnyFault:
         ValueError: the data are not a fault; says why.
     """
     name = data.get("trouble")
-    is_http = name in [http_kind.value for http_kind in http_faults.HttpFaultKind]
+    is_http = name in [http_kind.value for http_kind in HttpFaultKind]
     fault_class = HttpFault if is_http else CallFault
     slots = {_JSON_NAMES.get(slot.name, slot.name): slot for slot in fields(fault_class)}
     if not is_http and name not in [call_kind.value for call_kind in FaultKind]:
-        kinds_text = ", ".join(kind.value for kind in (*FaultKind, *http_faults.HttpFaultKind))
+        kinds_text = ", ".join(kind.value for kind in (*FaultKind, *HttpFaultKind))
         raise ValueError(f"`{name}` is no trouble: it is one of {kinds_text}")
     values: dict[str, Any] = {}
     for key, value in data.items():
@@ -148,7 +251,7 @@ def from_json(data: Mapping[str, Data]) -> AnyFault:
         if slot is None:
             raise ValueError(f"`{name}` takes no `{key}`; it takes {', '.join(slots)}")
         values[slot.name] = _value(slot.name, slot.default, value)
-    kinds: type[Enum] = http_faults.HttpFaultKind if is_http else FaultKind
+    kinds: type[Enum] = HttpFaultKind if is_http else FaultKind
     return fault_class(**(values | {"kind": kinds(name)}))
 
 

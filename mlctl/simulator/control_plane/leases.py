@@ -136,3 +136,25 @@ def _row(row: tuple[Any, ...]) -> LeaseRow:
 
 def _key(workspace: WorkspaceHandle) -> str:
     return fold_case(str(workspace.scope))
+
+
+def append_record(workspace: WorkspaceHandle, name: str, record: str) -> None:
+    """Add a record to the journal of a long job, under the controller's lease."""
+    with workspace.store.write() as db:
+        check(db, workspace)
+        row = (_key(workspace), name, record)
+        db.execute("INSERT INTO journals (workspace, name, record) VALUES (?, ?, ?)", row)
+
+
+def read_records(workspace: WorkspaceHandle, name: str) -> list[str]:
+    """Return the records of a journal, in order."""
+    query = "SELECT record FROM journals WHERE workspace = ? AND name = ? ORDER BY id"
+    with workspace.store.read() as db:
+        return [record for (record,) in db.execute(query, (_key(workspace), name))]
+
+
+def journal_names(workspace: WorkspaceHandle) -> list[str]:
+    """Return the names of the journals, the oldest first."""
+    query = "SELECT name FROM journals WHERE workspace = ? GROUP BY name ORDER BY min(id)"
+    with workspace.store.read() as db:
+        return [name for (name,) in db.execute(query, (_key(workspace),))]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from mlctl.service_errors import Permanent
@@ -52,12 +54,30 @@ def copy(store: Store, uri: str, folder: Path, label: str) -> None:
         why = f"they were at `{path}`" if path else f"`{uri}` was not uploaded here"
         raise Permanent("NoFiles", f"the files of {label} are not on this machine: {why}")
     target = folder / PurePosixPath(key(uri)).name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with _writing(target):
         if path.is_dir():
             shutil.copytree(path, target, dirs_exist_ok=True)
         else:
             shutil.copyfile(path, target)
+
+
+def write(texts: Iterable[tuple[PurePosixPath, str]], uri: str, folder: Path) -> None:
+    """Write files, by their paths below a URI, as `copy` does.
+
+    Raises:
+        Permanent: they cannot be written.
+    """
+    target = folder / PurePosixPath(key(uri)).name
+    for path, text in texts:
+        with _writing(target / path):
+            (target / path).write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
     except (OSError, shutil.Error) as error:
         why = getattr(error, "strerror", None) or "a file cannot be copied"
         raise Permanent("NotWritten", f"cannot write to `{target}`: {why}") from None

@@ -27,7 +27,7 @@ from mlctl.simulator.control_plane.state.workspace import (
 )
 
 SUPPOSED_VERSION = "1"  # of what the catalogue is supposed to hold
-_CATALOGUE = ("azureml", "model")  # the registry that has more of a kind than anybody lists
+_OF_CATALOGUE = ("model", "component")  # kinds of which a public registry has more than is listed
 # What the registries begin with that anybody may read, and few may write to.
 _PUBLIC = ("azureml", "huggingface", "nvidia")
 _IMAGES = "mcr.microsoft.com/azureml/curated"
@@ -94,7 +94,7 @@ def names(registry: str, kind: str) -> list[str]:
 def newest(registry: str, address: Address) -> Address | None:
     """Return the newest version of a listed or assumed asset; None for anything else.
 
-    Microsoft's catalogue has more models than are listed here.
+    The public registries have more models and components than are listed here.
     """
     asset = _listed(registry, address)
     if asset is None and is_supposed(registry, address):
@@ -103,8 +103,8 @@ def newest(registry: str, address: Address) -> Address | None:
 
 
 def is_supposed(registry: str, address: Address) -> bool:
-    """Whether an asset is one of Microsoft's catalogue that nobody has looked up."""
-    of_catalogue = (registry.casefold(), address.kind) == _CATALOGUE
+    """Whether an asset is one of the public catalogue that nobody has looked up."""
+    of_catalogue = is_public(registry) and address.kind in _OF_CATALOGUE
     return of_catalogue and _listed(registry, address) is None
 
 

@@ -19,8 +19,8 @@ from mlctl.simulator.control_plane.resources.operations import (
     OperationFailure,
     OperationKind,
 )
-from mlctl.simulator.control_plane.state import quota_usage, rows
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.context import PutRequest, StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
@@ -65,7 +65,10 @@ def accepted_body(
         workspace_id = rows.workspace_state(write.db, scope, "").id if scope else state.id
         return rows.find(write.db, workspace_id, target)
 
-    context = RequestContext(
+    request = PutRequest(
+        address=address,
+        body=body,
+        old=old,
         scope=state.scope,
         location=state.location,
         now=state.now,
@@ -74,7 +77,7 @@ def accepted_body(
         find=find,
         api_version=write.api_version,
     )
-    return behaviour_of(kind_of(address)).accept(context, address, body, old)
+    return behaviour_of(kind_of(address)).accept(request)
 
 
 def store(
@@ -98,7 +101,7 @@ def store(
         checks.refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
     claims = checks.claims_of(state, address, new)
-    had_claims = old is not None and quota_usage.has_claims(db, old.id)
+    had_claims = old is not None and rows.has_claims(db, old.id)
     old_claims = checks.claims_of(state, address, old.body) if old and had_claims else {}
     excess = checks.excess_of(db, state, claims, old_claims)
     failure = faults.operation_failure(write.matched)
@@ -118,9 +121,9 @@ def store(
         resource = old.id
         rows.update_resource(db, resource, new, "Succeeded")
         rows.drop_references(db, resource)
-        quota_usage.drop_claims(db, resource)
+        rows.drop_claims(db, resource)
     if not excess:
-        quota_usage.add_claims(db, resource, state.scope.subscription, claims)
+        rows.add_claims(db, resource, state.scope.subscription, claims)
     rows.add_references(db, resource, references.references_of(state.scope, kind, new))
     if not kind.takes_time:
         return None

@@ -22,8 +22,7 @@ from mlctl.planning.steps.work import PlanStep, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane import control
-from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind, OperationStyle
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says
 from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, put, stage

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("azure.core")
 
 from mlctl.backends.azure import health as checker
-from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.backends.ports.monitor import HealthCheck, HealthStatus
 from mlctl.emulator import Response
 from mlctl.pointer import Data
 from mlctl.render.cloud import health

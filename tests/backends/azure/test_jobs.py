@@ -10,7 +10,7 @@ from mlctl.emulator import Request, Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound, Permanent, Transient
-from mlctl.testing.transport import InProcess
+from mlctl.testing.sdk import InProcess
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import BASE, Azure, Between, Credential, azure, emulated, no, says
 from tests.builders.emulator import WS, with_deployment
@@ -45,7 +45,7 @@ def plane_of(cloud: str, url: str, credential: Any = None) -> ArmClient:
     from azure.core.pipeline.transport import RequestsTransport
 
     from mlctl.backends.azure import ArmClient, Cloud
-    from mlctl.backends.azure.planes import data_plane
+    from mlctl.backends.azure.clouds import data_plane
 
     session = requests.Session()
     everywhere: Any = InProcess(emulated())

@@ -27,7 +27,7 @@ def fetched(*answers: Response, page: int = 3) -> tuple[dict[tuple[str, str], Pr
 
     from mlctl.backends.azure.prices import fetch_prices
     from mlctl.backends.azure.retry import Clock
-    from mlctl.testing.transport import InProcess
+    from mlctl.testing.sdk import InProcess
 
     service: Any = Between(emulated(page=page), [(ASKED, answer) for answer in answers])
     adapter: Any = InProcess(service)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.assist import language
+from mlctl.cli.assist import server
 from tests.builders.shell import cluster, environment
 
 HEAD = "$schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json\n"
@@ -23,7 +23,7 @@ def words(text: str, names: dict[str, list[str]] | None = None) -> list[str]:
     """What may stand where `text` has a `|`."""
     before, _, after = text.partition("|")
     line, column = before.count("\n"), len(before.rpartition("\n")[2])
-    return [word.word for word in language.completions(before + after, line, column, names or {})]
+    return [word.word for word in server.completions(before + after, line, column, names or {})]
 
 
 def test_fields_that_are_not_there_yet_may_begin_a_line() -> None:
@@ -45,24 +45,24 @@ def test_names_of_a_folder_are_read_again_only_where_a_file_has_changed(
 ) -> None:
     for number in range(20):
         (tmp_path / f"c{number}.yml").write_text(f"name: c{number}\ntype: amlcompute\nsize: a\n")
-    language.declared_names(tmp_path)
+    server.declared_names(tmp_path)
     reads: list[str] = []
-    plain = language._plain
+    plain = server._plain
 
     def read(path: str) -> dict[str, Any]:
         reads.append(path)
         return plain(path)
 
-    monkeypatch.setattr(language, "_plain", read)
+    monkeypatch.setattr(server, "_plain", read)
     (tmp_path / "c7.yml").write_text("name: renamed\ntype: amlcompute\nsize: a\n")
-    names = language.declared_names(tmp_path)
+    names = server.declared_names(tmp_path)
     assert reads == [str(tmp_path / "c7.yml")]
     assert "azureml:renamed" in names["compute"]
 
 
 def test_declared_names_may_stand_where_a_kind_is_named(tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml")
-    names = language.declared_names(tmp_path)
+    names = server.declared_names(tmp_path)
     assert names == {"compute": ["azureml:cpu"]}
     deployment = HEAD.replace("amlCompute", "modelBatchDeployment") + "compute: |\n"
     assert "azureml:cpu" in words(deployment, names)
@@ -70,25 +70,25 @@ def test_declared_names_may_stand_where_a_kind_is_named(tmp_path: Path) -> None:
 
 def test_a_finding_has_the_word_that_mends_it(tmp_path: Path) -> None:
     text = HEAD + "name: cpu\ntype: amlcompute\nmax_instances: 2\ntire: dedicated\n"
-    (finding,) = language.findings(tmp_path / "cpu.yml", text)
-    assert (finding.rule.code, language.suggestion(finding)) == ("MLC101", "tier")
+    (finding,) = server.findings_of(tmp_path / "cpu.yml", text)
+    assert (finding.rule.code, server.suggestion(finding)) == ("MLC101", "tier")
 
 
 def test_the_text_of_the_editor_counts_and_not_that_of_the_disk(tmp_path: Path) -> None:
     file = cluster(tmp_path / "cpu.yml")
-    assert language.findings(file, file.read_text()) == []
-    assert language.findings(file, "name: [\n")[0].rule.code == "MLC001"
+    assert server.findings_of(file, file.read_text()) == []
+    assert server.findings_of(file, "name: [\n")[0].rule.code == "MLC001"
 
 
 @pytest.mark.parametrize("text", ["", "\n", "a", ":", "- ", "tier:\n", "$schema: x\n", "\t\n:: |"])
 @pytest.mark.parametrize("line", [0, 1, 5])
 def test_any_text_can_be_asked_about(text: str, line: int) -> None:
-    assert language.completions(text, line, 0, {}) is not None
-    assert language.hover(text, line) is None
+    assert server.completions(text, line, 0, {}) is not None
+    assert server.hover_text(text, line) is None
 
 
 def test_a_field_explains_itself() -> None:
-    page = language.hover(HEAD + "type: amlcompute\ntags:\n  a: b\ntier: dedicated\n", 4)
+    page = server.hover_text(HEAD + "type: amlcompute\ntags:\n  a: b\ntier: dedicated\n", 4)
     assert page is not None
     assert page.startswith("compute.tier")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlctl.cli.az import invoke
-from mlctl.cli.az.invoke import BatchJobArgs, InputType
+from mlctl.cli.az.invoke import BatchJobArgs
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.tree import Option
 from mlctl.service_errors import Permanent, ServiceError
@@ -57,7 +57,7 @@ def test_an_input_has_the_key_of_its_type(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1")
     assert list(body(input="https://h/f")["inputData"]) == ["UriFolder"]
     assert list(body(input=str(tmp_path / "a.csv"))["inputData"]) == ["UriFile"]
-    assert list(body(input="https://h/f", input_type=InputType.FILE)["inputData"]) == ["UriFile"]
+    assert list(body(input="https://h/f", input_type="uri_file")["inputData"]) == ["UriFile"]
 
 
 def test_tags_of_flags_go_over_those_of_the_file(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
         {"tags": several("nothing")},
         {"set_": several("tags=nothing")},
         {"inputs": several("{1, 2")},
-        {"input_type": InputType.FILE},
+        {"input_type": "uri_file"},
     ],
 )
 def test_what_is_no_input_is_a_usage_error(args: dict[str, Any]) -> None:

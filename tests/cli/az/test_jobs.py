@@ -158,6 +158,16 @@ def test_the_files_of_a_local_folder_are_counted(cloud: Run, tmp_path: Path) -> 
     assert job["inputs"]["UriFolder"]["type"] == "uri_folder"
 
 
+def test_an_input_is_named_by_the_id_of_its_data_asset(cloud: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1\n")
+    made = ("data", "create", "-n", "rows", "-v", "1", "--path", "rows.csv", "--type", "uri_file")
+    asset = cloud(*made).json["id"]
+    typed = ("--set", "inputs.rows.type=uri_file", f"inputs.rows.path={asset}")
+    for line in (("--input", asset), typed):
+        invoked = cloud("batch-endpoint", "invoke", *ENDPOINT, *line)
+        assert (invoked.code, wait(cloud, invoked.json["name"])["status"]) == (0, "Completed")
+
+
 def test_a_file_of_inputs_says_what_the_flags_say(cloud: Run, tmp_path: Path) -> None:
     (tmp_path / "inputs.yml").write_text(
         "inputs:\n  heart:\n    type: uri_folder\n    path: https://host/a\nmini_batch_size: 4\n"
@@ -486,3 +496,23 @@ def test_an_archived_job_is_listed_only_where_that_is_asked_for(cloud: Run) -> N
     assert cloud("job", "restore", "-n", name).code == 0
     assert (listed(), listed("--archived-only")) == ([name], [])
     assert cloud("job", "archive", "-n", "none").code == 3
+
+
+def test_the_files_of_a_job_are_its_output_default(mlctl: Run) -> None:
+    mlctl("apply", TRAINING / "cluster.yml", "--yes")
+    mlctl("job", "create", "-f", TRAINING / "job.yml", "-n", "fit", "--stream")
+    mlctl("job", "download", "-n", "fit", "--output-name", "default", "-p", "left")
+    assert [entry.name for entry in Path("left").iterdir()] == ["artifacts"]
+
+
+def test_an_output_that_a_job_does_not_have_stops_no_script_for_az(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlctl("apply", TRAINING / "cluster.yml", "--yes")
+    mlctl("job", "create", "-f", TRAINING / "job.yml", "-n", "fit", "--stream")
+    line = ("job", "download", "-n", "fit", "--output-name", "scores", "-p", "left")
+    assert mlctl(*line).code == 3
+    monkeypatch.setenv("MLCTL_AS_AZ", "1")
+    downloaded = mlctl(*line)
+    assert (downloaded.code, Path("left").exists()) == (0, False)
+    assert "WARNING: job fit has no output `scores`" in downloaded.err

@@ -31,6 +31,15 @@ def test_others_are_listed_once_something_was_written_to_them(mlctl: Run, tmp_pa
     assert shown.json == "other"
 
 
+def test_of_a_group_only_its_own_workspaces_are_listed(mlctl: Run) -> None:
+    mlctl("workspace", "create", "-n", "mine", "-g", "GroupA")
+    mlctl("workspace", "create", "-n", "theirs", "-g", "GroupB")
+    names = ("workspace", "list", "--query", "[].name")
+    assert mlctl(*names, "-g", "groupa").json == ["mine"]
+    assert mlctl(*names, "-g", "none").json == []
+    assert mlctl(*names).json == ["local", "mine", "theirs"]
+
+
 def test_another_subscription_is_not_told(mlctl: Run, tmp_path: Path) -> None:
     there = (*ELSEWHERE, "--subscription", "s")
     mlctl("compute", "create", "-f", cluster(tmp_path / "cpu.yml"), *there)
@@ -65,7 +74,8 @@ def test_the_azure_backend_lists_what_the_caller_may_see() -> None:
     path = f"{SCOPE.id}/computes/cpu"
     asking.backend.arm.begin("PUT", path, {"properties": {"computeType": "AmlCompute"}}).wait()
     assert isinstance(asking.backend, SupportsWorkspaces)
-    assert [one["name"] for one in asking.backend.workspaces()] == [SCOPE.workspace]
+    for group in (None, SCOPE.resource_group):
+        assert [body["name"] for body in asking.backend.workspaces(group)] == [SCOPE.workspace]
     assert asking.backend.workspace(SCOPE.workspace)["id"] == SCOPE.id
 
 

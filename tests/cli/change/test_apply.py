@@ -173,3 +173,27 @@ def test_what_is_in_motion_is_waited_for_before_it_is_compared(mlctl: Run, sampl
     done = mlctl("apply", file, "--yes")
     assert "compute/low-pri-cluster is creating: waiting for it to end..." in done.err
     assert (done.code, "0 added, 1 changed, 0 destroyed." in done.out) == (0, True)
+
+
+def test_jobs_in_a_folder_do_not_stop_destroy(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "infra" / "cpu.yml")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    (tmp_path / "infra" / "job.yml").write_text("$schema: commandJob.schema.json\ncode: {}\n")
+    done = mlctl("destroy", "infra", "--yes")
+    assert (done.code, "1 destroyed" in done.out) == (0, True)
+
+
+def test_destroy_leaves_out_files_with_errors_where_it_keeps_going(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    cluster(tmp_path / "infra" / "cpu.yml")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    (tmp_path / "infra" / "broken.yml").write_text("$schema: amlCompute.schema.json\nname: <N>\n")
+    assert mlctl("destroy", "infra", "--yes").code == 1
+    done = mlctl("destroy", "infra", "--keep-going", "--yes")
+    assert (done.code, "1 destroyed" in done.out) == (1, True)
+    assert "left out: `infra/broken.yml`" in done.err
+
+
+def test_the_flag_of_terraform_is_told_by_the_one_here(mlctl: Run) -> None:
+    assert "Did you mean --yes?" in mlctl("apply", ".", "--auto-approve").err

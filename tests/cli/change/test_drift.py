@@ -40,6 +40,14 @@ def test_the_exit_code_tells_drift_only_when_asked(mlctl: Run, changed: Path) ->
     assert (done.code, done.out) == (0, "No drift. Your workspace matches the files.\n")
 
 
+def test_drift_of_the_other_files_is_shown_where_it_keeps_going(mlctl: Run, changed: Path) -> None:
+    (changed / "infra" / "broken.yml").write_text("$schema: amlCompute.schema.json\nname: <N>\n")
+    assert mlctl("drift", "infra").out == ""
+    done = mlctl("drift", "infra", "--keep-going", "--detailed-exitcode")
+    assert (done.code, done.out.endswith("Drift: 1 resource differs.\n")) == (1, True)
+    assert "left out: `infra/broken.yml`" in done.err
+
+
 def test_what_was_deleted_is_missing(mlctl: Run, changed: Path) -> None:
     mlctl("compute", "delete", "-n", "cpu", "--yes")
     done = mlctl("drift", "infra", "--detailed-exitcode")

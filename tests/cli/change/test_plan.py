@@ -265,6 +265,79 @@ def test_a_file_with_errors_is_left_out_where_a_plan_keeps_going(mlctl: Run, sam
     assert (again.code, "No changes." in again.out) == (1, True)
 
 
+COMPONENT = """\
+$schema: https://azuremlschemas.azureedge.net/latest/commandComponent.schema.json
+type: command
+name: train
+command: python train.py
+code: .
+environment: {image: ubuntu}
+"""
+
+
+def test_code_beside_the_local_state_is_unchanged_by_an_apply(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.yml").write_text(COMPONENT)
+    assert mlctl("apply", ".", "--yes").code == 0
+    assert (tmp_path / ".mlctl" / "local.db").exists()
+    assert "No changes." in mlctl("plan", ".").out
+
+
+def test_an_asset_without_version_takes_the_first_that_no_file_declares(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "train.yml").write_text(COMPONENT)
+    (tmp_path / "first.yml").write_text(COMPONENT.replace("train.py", "old.py") + "version: 1\n")
+    assert "component/train:2 will be created" in mlctl("apply", ".", "--yes").out
+    assert "No changes." in mlctl("plan", ".").out
+
+
+def test_a_label_that_is_written_as_a_version_is_told_how_to_write_it(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    text = COMPONENT.replace("{image: ubuntu}", "azureml:torch:latest")
+    (tmp_path / "train.yml").write_text(text)
+    assert "write `azureml:torch@latest`" in mlctl("plan", ".").out
+
+
+PIPELINE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json
+type: pipeline
+jobs:
+  train: {type: command, command: echo, environment: azureml:torch:1, compute: azureml:cpu, gpus: 3}
+"""
+SCHEDULE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/schedule.schema.json
+name: weekly
+trigger: {type: cron, expression: "0 0 * * 0"}
+create_job: ../jobs/train.yml
+"""
+
+
+def test_what_runs_a_file_with_errors_is_left_out_with_it(mlctl: Run, tmp_path: Path) -> None:
+    for name, text in (("jobs/train.yml", PIPELINE), ("schedules/weekly.yml", SCHEDULE)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    cluster(tmp_path / "cpu.yml")
+    done = mlctl("plan", ".", "--keep-going")
+    assert (done.code, "Plan: 1 to add" in done.out) == (1, True)
+    assert "left out: `jobs/train.yml` and `schedules/weekly.yml`" in done.err
+    assert "--> jobs/train.yml:4:93" in done.err
+
+
+def test_a_plan_that_keeps_going_says_once_what_is_no_resource(mlctl: Run, sample: Path) -> None:
+    (sample / "template.yml").write_text("$schema: amlCompute.schema.json\nname: <NAME>\n")
+    (sample / "params.yml").write_text("learning_rate: 0.1\n")
+    assert mlctl("plan", "sample", "--keep-going").err.count("sample/params.yml") == 1
+
+
+def test_a_plan_of_other_tools_files_says_that_they_declare_nothing(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "params.yml").write_text("learning_rate: 0.1\n")
+    done = mlctl("plan", ".")
+    assert (done.code, "note: these files declare no resources" in done.err) == (0, True)
+
+
 def test_nothing_is_left_to_go_on_with_where_every_file_has_errors(
     mlctl: Run, sample: Path
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import source
-from mlctl.cli.files.convert_pool import convert, names
+from mlctl.cli.files.convert import cluster_names, cluster_of
 from tests.builders.findings import check, codes
 from tests.builders.plans import actions, applied, planned
 from tests.builders.resources import declared, pool
@@ -18,7 +18,7 @@ from tests.builders.workspace import cloud
 
 def cluster(name: str = "scoring-pool", **values: Any) -> dict[str, Any]:
     """What is made of a pool, as data."""
-    made = source.plain(convert(pool(name, **values), next(names([name]))))
+    made = source.plain(cluster_of(pool(name, **values), next(cluster_names([name]))))
     assert isinstance(made, dict)
     return made
 
@@ -40,7 +40,7 @@ def test_what_the_pool_was_for_is_kept_and_tags_are_text() -> None:
 
 
 def test_the_size_is_the_users_to_choose() -> None:
-    assert "size: Standard_F4s_v2\n" in convert(pool(), "scoring-pool", "Standard_F4s_v2")
+    assert "size: Standard_F4s_v2\n" in cluster_of(pool(), "scoring-pool", "Standard_F4s_v2")
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_the_size_is_the_users_to_choose() -> None:
 def test_a_name_that_no_cluster_may_have_is_made_valid_and_the_old_one_said(
     old: str, new: str
 ) -> None:
-    assert list(names([old])) == [new]
-    assert (f"# The pool was `{old}`." in convert(pool(old), new)) == (old != new)
+    assert list(cluster_names([old])) == [new]
+    assert (f"# The pool was `{old}`." in cluster_of(pool(old), new)) == (old != new)
 
 
 def test_no_two_pools_become_one_cluster() -> None:
     alike = [f"a-very-long-name-of-the-pool-{letter}" for letter in "abc"]
-    assert list(names(alike)) == [
+    assert list(cluster_names(alike)) == [
         "a-very-long-name-of-the",
         "a-very-long-name-of-thea",
         "a-very-long-name-of-theb",
@@ -75,7 +75,7 @@ def test_no_two_pools_become_one_cluster() -> None:
     ["31 August 2024", "billing plan", "batch endpoint", "min_instances: 0", "quota", "network"],
 )
 def test_the_comments_say_what_differs(word: str) -> None:
-    text = convert(pool(), "scoring-pool")
+    text = cluster_of(pool(), "scoring-pool")
     comments = " ".join(line.strip("# ") for line in text.splitlines() if line.startswith("#"))
     assert word in comments
 
@@ -99,7 +99,7 @@ def test_what_is_made_of_valid_pools_is_valid_without_a_warning(
 ) -> None:
     tags = {"about": text, text: 1}
     made = [
-        convert(pool(one, vms, description=text, tags=tags), name)
-        for one, name in zip(pools, names(pools), strict=True)
+        cluster_of(pool(one, vms, description=text, tags=tags), name)
+        for one, name in zip(pools, cluster_names(pools), strict=True)
     ]
     assert codes(check(*made)) == []

@@ -49,7 +49,7 @@ def test_results_are_there_as_a_whole_or_not_at_all(
     staged: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("mlctl.cli.finish.results.merge", lambda *_: 1 / 0)
+        patch.setattr("mlctl.cli.finish.run.merge", lambda *_: 1 / 0)
         assert staged(*LINE, "--input", "images", "--name", "night").code == 70
     assert not Path("night-results").exists()
     assert staged("finish", "resume", "night", "--results", "file").code == 1

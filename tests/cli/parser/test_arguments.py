@@ -246,7 +246,7 @@ def test_values_have_the_types_of_their_parameters() -> None:
     bound = bind(read(line.split(), ROOT))
     wanted = {"paths": ["a", "b"], "parallelism": 3, "target": ["x", "y"], "yes": False}
     assert {name: bound[name] for name in wanted} == wanted
-    assert bound["output"].value == "json"
+    assert bound["output"] == "json"
 
 
 @pytest.mark.parametrize("number", [1, 64])

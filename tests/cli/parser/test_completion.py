@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.completion import SCRIPTS, answer, install, script
+from mlctl.cli.parser.completion import SHELLS, answer, install, script
 from mlctl.cli.run import run
 from tests.builders.commands import command_tree
 
@@ -87,10 +87,10 @@ def test_a_shell_asks_the_program_itself(
     assert capsys.readouterr().out == "create\n"
     monkeypatch.setenv("_MLCTL_COMPLETE", "source_zsh")
     assert run([]) == 0
-    assert capsys.readouterr().out.strip() == SCRIPTS["zsh"].strip()
+    assert capsys.readouterr().out.strip() == script("zsh").strip()
 
 
-@pytest.mark.parametrize("shell", SCRIPTS)
+@pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_of_the_users_shell_is_shown_and_installed(
     shell: str,
     tmp_path: Path,
@@ -100,11 +100,11 @@ def test_the_script_of_the_users_shell_is_shown_and_installed(
     monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert run(["--show-completion"]) == 0
-    assert capsys.readouterr().out == SCRIPTS[shell]
+    assert capsys.readouterr().out == script(shell)
     assert run(["--install-completion"]) == 0
     assert f"{shell} completion installed in {tmp_path}" in capsys.readouterr().out
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert SCRIPTS[shell] in [path.read_text() for path in written]
+    assert script(shell) in [path.read_text() for path in written]
 
 
 def test_installing_twice_changes_a_startup_file_once(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_bash_completes_a_line_by_the_script(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m mlctl "$@"\n')
     program.chmod(0o755)
     line = (
-        f"{SCRIPTS['bash']}\nCOMP_WORDS=(mlctl compute cr); COMP_CWORD=2;"
+        f"{script('bash')}\nCOMP_WORDS=(mlctl compute cr); COMP_CWORD=2;"
         f' _mlctl_completion {program}; echo "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from mlctl.cli.shell import exits
 from mlctl.cli.shell.exits import Exit
 from tests.builders import entry_points
 from tests.builders.paths import ROOT
@@ -15,15 +15,11 @@ from tests.builders.shell import Run, cluster, finish, start
 SILLY = ("--nonsense",)
 
 
-def test_the_page_of_exit_codes_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8") == exits.page()
-
-
-def test_every_exit_code_has_its_rows() -> None:
-    rows = exits.page().splitlines()
-    assert [
-        code for code in Exit if not any(row.startswith(f"| {code.value} ") for row in rows)
-    ] == []
+def test_every_exit_code_has_its_rows_in_the_docs() -> None:
+    page = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    assert {code.value for code in Exit} == {
+        int(code) for code in re.findall(r"^\| (\d+) ", page, re.MULTILINE)
+    }
 
 
 def test_codes_are_those_that_scripts_rely_on() -> None:

@@ -9,7 +9,7 @@ from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control
-from mlctl.simulator.control_plane.http_faults import HttpFault, HttpFaultKind
+from mlctl.simulator.control_plane.faults import HttpFault, HttpFaultKind
 from tests.builders.emulator import CLUSTER, WS, Answer, World, world
 
 FAULTS = "/mlctl/faults"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mlctl.simulator.control_plane.jobs import workloads
+from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.emulator import (
     CLUSTER,
     WS,
@@ -179,3 +181,15 @@ def test_a_second_deployment_finds_its_endpoint_again() -> None:
     here = with_deployment()
     here.made(f"{ENDPOINT}/deployments/green", deployment(miniBatchSize=5))
     assert here.get(f"{ENDPOINT}/deployments").names == ["blue", "green"]
+
+
+def test_a_long_job_ends_in_few_looks_as_each_takes_a_part_of_its_age() -> None:
+    here = with_deployment()
+    with here.store.write() as db:
+        workloads.save(db, DEFAULT_NAME, Workload(files=4000, seconds_per_mini_batch=20.0))
+    url = here.get(ENDPOINT).data["properties"]["scoringUri"]
+    name = here.ask("POST", url, {"properties": {}}, headers=NAMED).data["name"]
+    looks = 0
+    while here.get(f"{WS}/jobs/{name}").data["properties"]["status"] != "Completed":
+        looks += 1
+    assert looks < 30

@@ -9,7 +9,7 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from tests.builders.emulator import (
     BASE,
     CLUSTER,

@@ -79,7 +79,7 @@ def test_an_online_endpoint_tells_who_made_it_and_its_host_when_it_is_there() ->
     here.done(began)
     made = here.get(ONLINE).data["properties"]
     assert made["scoringUri"].endswith("/now/score")
-    assert made["swaggerUri"] == "https://now.eastus.inference.ml.azure.com/swagger.json"
+    assert made["swaggerUri"].endswith("/now/swagger.json")
     assert (made["traffic"], made["publicNetworkAccess"]) == ({}, "Enabled")
 
 

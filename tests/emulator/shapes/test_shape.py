@@ -7,7 +7,7 @@ import pytest
 from mlctl.emulator import EmulatorSettings, Request
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.assets import MODEL
-from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
+from mlctl.emulator.shapes.endpoints import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
 from mlctl.emulator.shapes.shape import (
     Occasion,
     Phase,
@@ -29,7 +29,7 @@ from mlctl.emulator.shapes.shape import (
     when_done,
 )
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.faults import OperationStyle
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.store import Store
 

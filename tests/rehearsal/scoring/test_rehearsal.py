@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.descendants import running
 from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.inputs import Inputs
+from mlctl.rehearsal.process import running
 from mlctl.rehearsal.rules import REHEARSAL_RULES
 from mlctl.rehearsal.scoring.rehearsal import rehearse
 from mlctl.rehearsal.stage import KillSchedule

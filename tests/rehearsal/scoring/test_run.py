@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from mlctl.rehearsal.descendants import running
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.losses import Loss, Moment
-from mlctl.rehearsal.process import TooLate
+from mlctl.rehearsal.process import TooLate, running
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
 from mlctl.rehearsal.scoring.run import KillTargets, Order, ScoringRun, ScriptFails

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.descendants import running
+from mlctl.rehearsal.process import running
 from mlctl.rehearsal.stage import Stage
 from mlctl.rehearsal.training.job import from_script
 from mlctl.rehearsal.training.lives import Conditions, train

@@ -12,7 +12,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import billing, checkpoints, control, disruptions, replay
+from mlctl.simulator.control_plane import checkpoints, control, disruptions, metrics, replay
 from mlctl.simulator.control_plane.integrity import check
 from mlctl.simulator.control_plane.state.store import LocalStateError, Store
 from mlctl.simulator.engine import snapshot
@@ -43,7 +43,7 @@ def seen(local: LocalBackend) -> list[Any]:
         [job.body for job in jobs],
         [local.jobs.show(job.name).body for job in jobs],
         [list(local.jobs.event_log(job.name)) for job in jobs],
-        billing.summarize(local.handle),
+        metrics.summarize_usage(local.handle),
         local.nodes(CPU),
     ]
 

@@ -21,7 +21,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import billing, checkpoints, control, disruptions, replay
+from mlctl.simulator.control_plane import checkpoints, control, disruptions, metrics, replay
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.engine.commands import Preempt
 from mlctl.simulator.engine.processes import LossScript, Poisson
@@ -238,7 +238,7 @@ def test_clusters_of_one_name_in_two_workspaces_are_two() -> None:
     far.put(Address("compute", "more"), cluster(1)).wait()
     submitted(local)
     assert [inner(one)["currentNodeCount"] for one in (local, far)] == [2, 1]
-    assert [one.name for one in billing.summarize(far.handle)] == [
+    assert [one.name for one in metrics.summarize_usage(far.handle)] == [
         "cpu-cluster",
         "more",
         "",
@@ -281,7 +281,7 @@ def played(local: LocalBackend, steps: list[tuple[str, Any]], path: Path | None)
             case _:
                 pass
     seen = [job.body for job in local.jobs.list()]
-    nodes, used = local.nodes(CPU), billing.summarize(local.handle)
+    nodes, used = local.nodes(CPU), metrics.summarize_usage(local.handle)
     local.close()
     return [seen, nodes, used]
 

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path, PurePosixPath
 
+from mlctl.simulator.control_plane import local_paths
 from mlctl.simulator.control_plane.command_log import resource_name
-from mlctl.simulator.control_plane.jobs import mlflow_store
+from mlctl.simulator.control_plane.jobs import mlflow_store, records
 from mlctl.simulator.control_plane.jobs.mlflow_store import MetricValue
 from mlctl.simulator.control_plane.jobs.records import DEFAULT_FILE, JobRecord, JobRow
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
 from mlctl.workload import CHECKPOINT
@@ -24,6 +26,7 @@ from mlctl.workload import CHECKPOINT
 ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
 SCORES = "score"  # the output of a job of an endpoint
 _ROWS, _FILES, _LOGS = "rows.jsonl", "files", "logs/user/stdout/10.0.0.4"  # as the service's driver
+_OUTPUT, _SIMULATED = "output.txt", "simulated\n"  # the file of an output
 File = tuple[PurePosixPath, str]
 
 
@@ -161,6 +164,24 @@ def _overview(counts: MiniBatchCounts) -> Iterator[tuple[str, int]]:
     yield "attempted", counts.attempts
 
 
+def files_at(workspace: WorkspaceHandle, uri: str) -> list[File]:
+    """Return the files that the URI of an output or artifact of a job names, by path below it.
+
+    None for other URIs. A simulated job logs no model: a file stands for it, as for an output.
+    """
+    match local_paths.key(uri).split("/"):
+        case ["jobs", name, output, *path]:
+            top = (ARTIFACTS,) if output == ARTIFACTS else (OUTPUTS, output)
+            above = PurePosixPath(*top, *path)
+            files = files_of(records.get_job(workspace, name))
+            below = [
+                (path.relative_to(above), text) for path, text in files if above in path.parents
+            ]
+            return below or [(PurePosixPath(_OUTPUT), _SIMULATED)]
+        case _:
+            return []
+
+
 def _training_files(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
     workspace = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
     for path, text in _checkpoint_files(job, now):
@@ -171,7 +192,7 @@ def _training_files(job: JobRecord, now: TrainingProgress) -> Iterator[File]:
     for name in job.row.note.get("outputs") or {}:
         folder = PurePosixPath(OUTPUTS, _base_name(name))
         if name != checkpoint:
-            yield folder / "output.txt", "simulated\n"
+            yield folder / _OUTPUT, _SIMULATED
             continue
         for path, text in _checkpoint_files(job, now):
             yield folder / path, text

@@ -13,7 +13,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records, workloads
-from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow, WorkspaceTransaction
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -46,19 +46,17 @@ class Invocation:
 
 
 def invoke(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    deployment: StoredResource,
-    invocation: Invocation,
+    transaction: WorkspaceTransaction, deployment: StoredResource, invocation: Invocation
 ) -> JobRecord:
     """Submit a job of a deployment of a model."""
-    cluster = records.require_resource(transaction.db, state, compute_of(deployment, state))
-    ensure_in_engine(transaction, state, cluster)
-    name = name_of(transaction, state, invocation)
+    state = transaction.state
+    cluster = transaction.require(compute_of(deployment, state))
+    ensure_in_engine(transaction, cluster)
+    name = name_of(transaction, invocation)
     workload = invocation.workload.over(workloads.get(transaction.db, invocation.workload_name))
     spec = BatchSpec(
-        command_log.engine_name(state.id, name),
-        command_log.engine_name(state.id, cluster.address.name),
+        transaction.engine_name(name),
+        transaction.engine_name(cluster.address.name),
         **_engine_fields(deployment.body["properties"], invocation.body, workload),
     )
     origin = (deployment.address.parent, deployment.address.name, state.now)
@@ -73,48 +71,40 @@ def invoke(
     file_setting = {"output_file_name": file_name} if file_name != records.DEFAULT_FILE else {}
     note["work"] = {"mini_batch_size": spec.mini_batch_size, **file_setting, **work}
     row = JobRow(name, "Batch", *origin, note)
-    return records.submit(transaction, state, row, SubmitBatch(spec))
+    return records.submit(transaction, row, SubmitBatch(spec))
 
 
-def name_of(
-    transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
-) -> str:
+def name_of(transaction: WorkspaceTransaction, invocation: Invocation) -> str:
     """Return the name of an invocation's job: given or generated."""
-    return str(invocation.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
+    return str(invocation.body.get("name") or records.new_name(transaction, "batchjob"))
 
 
-def ensure_in_engine(
-    transaction: replay.EngineTransaction, state: WorkspaceState, cluster: StoredResource
-) -> None:
+def ensure_in_engine(transaction: WorkspaceTransaction, cluster: StoredResource) -> None:
     """Create a cluster or pool in the engine if its command was never appended."""
-    command = command_log.create_command(transaction.db, state, cluster.address, cluster.body)
-    name = command_log.engine_name(state.id, cluster.address.name)
+    command = command_log.create_command(
+        transaction.db, transaction.state, cluster.address, cluster.body
+    )
+    name = transaction.engine_name(cluster.address.name)
     has_nodes = kind_of(cluster.address).quota.has_nodes
     existing: Container[str] = transaction.world.clusters if has_nodes else transaction.world.pools
     if command is not None and name not in existing:
         replay.carry_out(transaction, command)
 
 
-def deployment_of(
-    transaction: replay.EngineTransaction, state: WorkspaceState, invocation: Invocation
-) -> StoredResource:
+def deployment_of(transaction: WorkspaceTransaction, invocation: Invocation) -> StoredResource:
     """Return the deployment that an invocation names, or else the default one.
 
     Raises:
         ServiceError: there is none (404, 400), or it cannot take jobs (409).
     """
-    endpoint = records.require_resource(
-        transaction.db, state, Address("batch-endpoint", invocation.endpoint)
-    )
+    endpoint = transaction.require(Address("batch-endpoint", invocation.endpoint))
     name = invocation.deployment or pointer.get(
         endpoint.body, ("properties", "defaults", "deploymentName")
     )
     if not name:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
         raise Permanent("NoDefaultDeployment", text)
-    deployment = records.require_resource(
-        transaction.db, state, Address("batch-deployment", str(name), endpoint.address.name)
-    )
+    deployment = transaction.require(Address("batch-deployment", str(name), endpoint.address.name))
     if deployment.state in ("Creating", "Failed"):
         text = f"The deployment `{name}` cannot take jobs: it is {deployment.state.lower()}."
         raise Permanent("DeploymentNotReady", text, status=409)

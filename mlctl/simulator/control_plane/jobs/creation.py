@@ -8,7 +8,7 @@ from contextlib import suppress
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane import command_log, replay
+from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.jobs import (
     batch_jobs,
     pipelines,
@@ -18,10 +18,10 @@ from mlctl.simulator.control_plane.jobs import (
     workloads,
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
-from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow, WorkspaceTransaction
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
 from mlctl.simulator.engine.model import SharedQueueSettings
 
@@ -46,8 +46,8 @@ def create(workspace: WorkspaceHandle, request: JobRequest) -> JobRecord:
         why = "a job with `compute: local` runs its code on this machine, which was not asked for"
         how = "--run-code here, `mlctl emulator start --run-code` for az and the SDK"
         raise Permanent("NotRun", f"{why}: {how}, `mlctl job run FILE` without a workspace")
-    with replay.transaction(workspace.store) as transaction:
-        return _create(transaction, workspace, request)
+    with records.transaction(workspace, creates=True) as transaction:
+        return _create(transaction, request)
 
 
 class _Checked(Exception): ...
@@ -60,37 +60,34 @@ def check(workspace: WorkspaceHandle, request: JobRequest) -> str:
         ServiceError: as `create`.
     """
     name = ""
-    with suppress(_Checked), replay.transaction(workspace.store) as transaction:
-        name = _create(transaction, workspace, request).row.name
+    with suppress(_Checked), records.transaction(workspace, creates=True) as transaction:
+        name = _create(transaction, request).row.name
         raise _Checked
     return name
 
 
-def _create(
-    transaction: replay.EngineTransaction, workspace: WorkspaceHandle, request: JobRequest
-) -> JobRecord:
+def _create(transaction: WorkspaceTransaction, request: JobRequest) -> JobRecord:
     kind = str(request.properties.get("jobType"))
     if kind not in _SUBMIT:
         text = f"The simulated cloud runs {_enumerate(_SUBMIT)} jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
     prefix, submit = _SUBMIT[kind]
     workloads.check(request.workload)
-    state = ensure_workspace(transaction.db, workspace)
-    name = request.name or records.new_name(transaction.db, state, prefix)
-    row = JobRow(name, kind, None, None, state.now, {})
-    return submit(transaction, state, row, request)
+    name = request.name or records.new_name(transaction, prefix)
+    row = JobRow(name, kind, None, None, transaction.state.now, {})
+    return submit(transaction, row, request)
 
 
 def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
     """Submit a job of a batch endpoint: of a model, or of a pipeline component."""
     workloads.check(invocation.workload)
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        deployment = batch_jobs.deployment_of(transaction, state, invocation)
+    with records.transaction(workspace, creates=True) as transaction:
+        state = transaction.state
+        deployment = batch_jobs.deployment_of(transaction, invocation)
         configured = arm_body.section(deployment.body["properties"], "deploymentConfiguration")
         if configured.get("deploymentConfigurationType") != "PipelineComponent":
-            return batch_jobs.invoke(transaction, state, deployment, invocation)
-        name = batch_jobs.name_of(transaction, state, invocation)
+            return batch_jobs.invoke(transaction, deployment, invocation)
+        name = batch_jobs.name_of(transaction, invocation)
         cluster = batch_jobs.compute_of(deployment, state)
         note = batch_jobs.invocation_note(invocation, cluster, state, name)
         tags = {"azureml.jobtype": "azureml.pipelinejob", **note["tags"]}
@@ -107,14 +104,9 @@ def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
         }
         return pipelines.submit(
             transaction,
-            state,
             row,
             JobRequest(
-                row.name,
-                properties,
-                invocation.workload,
-                invocation.workload_name,
-                invocation.ran,
+                row.name, properties, invocation.workload, invocation.workload_name, invocation.ran
             ),
         )
 
@@ -128,18 +120,17 @@ def submit_pool_job(
     workspace: WorkspaceHandle, pool: str | None, duration: float, name: str | None
 ) -> JobRecord:
     """Submit a job that takes one VM for `duration` seconds."""
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        name = name or records.new_name(transaction.db, state, "pooljob")
+    with records.transaction(workspace, creates=True) as transaction:
+        name = name or records.new_name(transaction, "pooljob")
         pool_name, note = None, {}
         if pool is not None:
-            resource = records.require_resource(transaction.db, state, Address("batch-pool", pool))
-            batch_jobs.ensure_in_engine(transaction, state, resource)
-            pool_name = command_log.engine_name(state.id, resource.address.name)
+            resource = transaction.require(Address("batch-pool", pool))
+            batch_jobs.ensure_in_engine(transaction, resource)
+            pool_name = transaction.engine_name(resource.address.name)
             note = {"poolName": resource.address.name}
-        row = JobRow(name, "Pool", None, None, state.now, note)
-        command = SubmitPoolJob(command_log.engine_name(state.id, name), duration, pool_name)
-        return records.submit(transaction, state, row, command)
+        row = JobRow(name, "Pool", None, None, transaction.state.now, note)
+        command = SubmitPoolJob(transaction.engine_name(name), duration, pool_name)
+        return records.submit(transaction, row, command)
 
 
 def set_shared_queue(workspace: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:

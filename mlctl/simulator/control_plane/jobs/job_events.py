@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl.dataclasses import dataclass
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import artifacts, records, tracked_runs
+from mlctl.simulator.control_plane.jobs import artifacts, mlflow_store, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
@@ -102,7 +102,7 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
     with workspace.store.read() as db:
         state = workspace.state(db)
     logged_values = artifacts.logged(job, state.now)
-    sent = list(tracked_runs.metrics(BlobStore(workspace.store), state.scope, name))
+    sent = list(mlflow_store.run_metrics(BlobStore(workspace.store), state.scope, name))
     waited = (view.submitted if view.started is None else view.started) - view.submitted
     logged_values += [(waited + (metric.at - sent[0].at) / 1000, metric) for metric in sent]
     if logged_values:

@@ -1,4 +1,4 @@
-"""Steps of pipelines as ARM has them, and their specifications for the engine.
+"""Steps of pipelines as ARM has them: what they need from each other, and run in the engine.
 
 A step names a component, which says what the step does not; one of a registry is known by its id
 alone, and taken for a command.
@@ -7,22 +7,82 @@ alone, and taken for a command.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from sqlite3 import Connection
 
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane import replay
-from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, training_jobs, workloads
+from mlctl.simulator.control_plane.jobs import batch_jobs, training_jobs, workloads
+from mlctl.simulator.control_plane.jobs.records import WorkspaceTransaction
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
 from mlctl.workload import Workload
+
+_STEP_OUTPUT = re.compile(r"\$\{\{\s*parent\.jobs\.([^.}\s]+)\.outputs\.([^}\s]+)\s*\}\}")
+_OF_PIPELINE = re.compile(r"\$\{\{\s*parent\.inputs\.([^}\s]+)\s*\}\}")
+
+
+def needed_steps(step: str, node: Data, steps: Mapping[str, Data]) -> tuple[str, ...]:
+    """Return the steps whose outputs a step needs, in the order of the pipeline.
+
+    Raises:
+        ServiceError: it takes an output of a step that there is not.
+    """
+    needed = {match[1] for text in _texts(node) for match in _STEP_OUTPUT.finditer(text)}
+    unknown = sorted(needed - {*steps})
+    if unknown:
+        text = f"The step `{step}` takes an output of `{unknown[0]}`, which is no step."
+        raise bad(text, "InvalidPipeline")
+    return tuple(name for name in steps if name in needed)
+
+
+def with_inputs(data: Data, inputs: Mapping[str, str]) -> Data:
+    """Replace references to pipeline inputs in the data; unknown ones stay."""
+    match data:
+        case str():
+            return _OF_PIPELINE.sub(lambda match: inputs.get(match[1], match[0]), data)
+        case Mapping():
+            return {key: with_inputs(value, inputs) for key, value in data.items()}
+        case list():
+            return [with_inputs(value, inputs) for value in data]
+        case _:
+            return data
+
+
+def with_outputs(inputs: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
+    """Replace expressions by the keys of other steps in the inputs of a step."""
+
+    def of_key(match: re.Match[str]) -> str:
+        return f"{keys.get(match[1], match[1])}/{match[2]}"
+
+    return {name: _STEP_OUTPUT.sub(of_key, text) for name, text in inputs.items()}
+
+
+def input_texts(values: Mapping[str, Data], declared: Mapping[str, Data]) -> dict[str, str]:
+    """Return the values of inputs as texts: given ones, or else declared defaults."""
+    texts = {
+        name: str(declaration["default"])
+        for name, declaration in declared.items()
+        if isinstance(declaration, Mapping) and declaration.get("default") is not None
+    }
+    for name, data in values.items():
+        value = data.get("value", data.get("uri")) if isinstance(data, Mapping) else data
+        if value is not None:
+            texts[name] = str(value)
+    return texts
+
+
+def _texts(data: Data) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping | list):
+        for value in data.values() if isinstance(data, Mapping) else data:
+            yield from _texts(value)
+
 
 _PLACES = ("name", "componentId", "computeId", "inputs", "outputs", "_source")
 _FILES, _TABLE = 10, "mltable"  # files of a mini-batch, unless said otherwise
@@ -108,14 +168,13 @@ class PipelineNode:
 class NodeContext:
     """Where a step runs: the engine's name of its job, and the compute of its pipeline."""
 
-    transaction: replay.EngineTransaction
-    state: WorkspaceState
+    transaction: WorkspaceTransaction
     name: str
     compute: str
 
 
 def read(
-    db: Connection, state: WorkspaceState, step: str, data: Data, inputs: Mapping[str, str]
+    transaction: WorkspaceTransaction, step: str, data: Data, inputs: Mapping[str, str]
 ) -> PipelineNode:
     """Read a step of a pipeline whose inputs are `inputs`.
 
@@ -124,7 +183,7 @@ def read(
     """
     if not isinstance(data, Mapping):
         raise bad(f"The step `{step}` is no object.", "InvalidPipeline")
-    bound: Mapping[str, Data] = bindings.with_inputs(data, inputs)
+    bound: Mapping[str, Data] = with_inputs(data, inputs)
     if control_flow.kind_of(bound):
         text = (
             f"The step `{step}` is of the type `{bound['type']}`: which steps run, the simulated"
@@ -132,23 +191,22 @@ def read(
         )
         raise bad(text, "UnsupportedStep")
     declared = bound.get("componentId") or bound.get("component")
-    component = declared if isinstance(declared, Mapping) else spec_of(db, state, declared)
-    texts = bindings.input_texts(
-        arm_body.section(bound, "inputs"), arm_body.section(component, "inputs")
-    )
+    component = declared if isinstance(declared, Mapping) else spec_of(transaction, declared)
+    texts = input_texts(arm_body.section(bound, "inputs"), arm_body.section(component, "inputs"))
     return PipelineNode(step, bound, component, texts)
 
 
-def spec_of(db: Connection, state: WorkspaceState, component: Data) -> Mapping[str, Data]:
+def spec_of(transaction: WorkspaceTransaction, component: Data) -> Mapping[str, Data]:
     """Return the spec of a component; empty for one of a registry.
 
     Raises:
         ServiceError: the workspace has none of that name (404).
     """
+    state = transaction.state
     address = batch_jobs.address_in(state, str(component or ""), "component")
     if address is None:
         return {}
-    resource = rows.find(db, state.id, address)
+    resource = rows.find(transaction.db, state.id, address)
     if resource is None:
         text = f"Not found component {address.name} (version: {address.version})."
         raise NotFound("NotFound", f"key: {address.id(state.scope)}, Message: {text}")
@@ -173,7 +231,7 @@ def sort_steps(steps: Mapping[str, Data]) -> list[str]:
     Raises:
         ServiceError: they wait for each other, or need one that there is not.
     """
-    needs = {step: bindings.needed_steps(step, data, steps) for step, data in steps.items()}
+    needs = {step: needed_steps(step, data, steps) for step, data in steps.items()}
     try:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
@@ -190,11 +248,9 @@ def leaf(
     """
     properties = training_properties(run, node)
     if ran or node.kind != "parallel":
-        spec = training_jobs.training_spec(
-            run.transaction, run.state, run.name, properties, workload
-        )
+        spec = training_jobs.training_spec(run.transaction, run.name, properties, workload)
         return spec, None
-    cluster, own_cluster = training_jobs.nodes_of(run.transaction, run.state, run.name, properties)
+    cluster, own_cluster = training_jobs.nodes_of(run.transaction, run.name, properties)
     retry = node.section("retry_settings")
     batch = BatchSpec(
         run.name,

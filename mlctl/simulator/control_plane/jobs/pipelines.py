@@ -15,14 +15,12 @@ from mlctl.dataclasses import dataclass, field, replace
 from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import bindings, pipeline_nodes, records, sweeps, workloads
+from mlctl.simulator.control_plane.jobs import pipeline_nodes, records, sweeps, workloads
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
-from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow, WorkspaceTransaction
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.commands import SubmitGroup
 from mlctl.simulator.engine.jobs import JobStatus
@@ -31,21 +29,19 @@ from mlctl.simulator.engine.model import GroupSpec, MemberSpec, TrainingSpec
 _STEP_RUN = "azureml.StepRun"
 
 
-def submit(
-    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
-) -> JobRecord:
+def submit(transaction: WorkspaceTransaction, row: JobRow, request: JobRequest) -> JobRecord:
     """Submit a pipeline job as `row` says, whose note is completed."""
     properties = request.properties
-    component = pipeline_nodes.spec_of(transaction.db, state, properties.get("componentId"))
+    component = pipeline_nodes.spec_of(transaction, properties.get("componentId"))
     settings = arm_body.section(properties, "settings")
     compute = properties.get("computeId") or settings.get("default_compute")
-    inputs = bindings.input_texts(
+    inputs = pipeline_nodes.input_texts(
         arm_body.section(properties, "inputs"), arm_body.section(component, "inputs")
     )
     outer = PipelineContext(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    reuses = not request.ran and state.settings.reuse_steps and not is_forced(settings)
-    plan = _Plan(transaction, state, request, row.name, reuses)
-    group = plan.group(row.name, _steps(transaction, state, properties, component), outer)
+    reuses = not request.ran and transaction.state.settings.reuse_steps and not is_forced(settings)
+    plan = _Plan(transaction, request, row.name, reuses)
+    group = plan.group(row.name, _steps(transaction, properties, component), outer)
     outputs = arm_body.section(component, "outputs") | arm_body.section(properties, "outputs")
     declared = {key: value for key, value in properties.items() if key != "status"}
     note = {**declared, **row.note}
@@ -55,16 +51,11 @@ def submit(
         **_run_properties(settings, compute),
         **arm_body.section(note, "properties"),
     }
-    return records.submit(
-        transaction, state, replace(row, note=note), SubmitGroup(group), plan.rows
-    )
+    return records.submit(transaction, replace(row, note=note), SubmitGroup(group), plan.rows)
 
 
 def _steps(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    properties: Mapping[str, Data],
-    component: Mapping[str, Data],
+    transaction: WorkspaceTransaction, properties: Mapping[str, Data], component: Mapping[str, Data]
 ) -> dict[str, Data]:
     """Return the steps of a pipeline job: its own, its component's, or its component's job's.
 
@@ -74,7 +65,9 @@ def _steps(
     source = str(component.get("sourceJobId") or "").rpartition("/")[2]
     if not steps and source:
         with suppress(NotFound):
-            steps = arm_body.section(records.job_row(transaction.db, state, source).note, "jobs")
+            steps = arm_body.section(
+                records.job_row(transaction.db, transaction.state, source).note, "jobs"
+            )
     component_id = properties.get("componentId")
     if steps or not component_id:
         return steps
@@ -96,8 +89,7 @@ class PipelineContext:
 class _Plan:
     """The plan of one pipeline job; `rows` are those of its steps at every depth."""
 
-    transaction: replay.EngineTransaction
-    state: WorkspaceState
+    transaction: WorkspaceTransaction
     request: JobRequest
     root: str
     reuses: bool
@@ -134,12 +126,12 @@ class _Plan:
     ) -> MemberSpec:
         path = f"{outer.path}/{step}"
         name = self._name(path)
-        node = pipeline_nodes.read(self.transaction.db, self.state, step, steps[step], outer.inputs)
-        needed = bindings.needed_steps(step, steps[step], steps)
+        node = pipeline_nodes.read(self.transaction, step, steps[step], outer.inputs)
+        needed = pipeline_nodes.needed_steps(step, steps[step], steps)
         needed_names = tuple(
             self._engine_name(self._name(f"{outer.path}/{needed_step}")) for needed_step in needed
         )
-        inputs = bindings.with_outputs(node.input_texts, keys)
+        inputs = pipeline_nodes.with_outputs(node.input_texts, keys)
         keys[step] = key(node, inputs)
         row = self._row(name, node, outer)
         if node.is_pipeline:
@@ -147,9 +139,7 @@ class _Plan:
             compute = node.compute or outer.compute
             inner = PipelineContext(name, path, inputs, compute, outer.goes_on)
             return MemberSpec(self.group(name, node.component["jobs"], inner), needed_names)
-        run = pipeline_nodes.NodeContext(
-            self.transaction, self.state, self._engine_name(name), outer.compute
-        )
+        run = pipeline_nodes.NodeContext(self.transaction, self._engine_name(name), outer.compute)
         stored = workloads.part_workload(self.transaction.db, step, self.request.workload_name)
         workload = self.request.workload.over(stored)
         ran = self.request.ran.get(path[1:].replace("/", "."))
@@ -158,7 +148,12 @@ class _Plan:
             workload = ran.workload
         if node.kind == "sweep":
             trials, rows = sweeps.trials(
-                run, name, sweeps.sweep_of_node(run, node), workload, self.state.now, ran
+                run,
+                name,
+                sweeps.sweep_of_node(run, node),
+                workload,
+                self.transaction.state.now,
+                ran,
             )
             self.rows += [row, *rows]
             return MemberSpec(trials, needed_names)
@@ -170,7 +165,7 @@ class _Plan:
                 self.transaction.db, self.request.source, figures, step, limit_s=limit_s
             )
             row = replace(row, note={**row.note, "work": work})
-        reused = find(self.transaction, self.state, keys[step]) if self.reuses else None
+        reused = find(self.transaction, keys[step]) if self.reuses else None
         self.rows.append(note_reuse(row, keys[step], reused))
         return MemberSpec(spec, needed_names, own_cluster, reused=reused is not None)
 
@@ -195,13 +190,20 @@ class _Plan:
             "properties": free,
             "tags": {"azureml.nodeid": name[:8], "azureml.pipeline": outer.parent},
         }
-        return JobRow(name, node.job_type, None, None, self.state.now, note, outer.parent)
+        return JobRow(
+            name, node.job_type, None, None, self.transaction.state.now, note, outer.parent
+        )
 
     def _name(self, path: str) -> str:
-        return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{self.state.id}/{self.root}{path}"))
+        return str(
+            uuid5(
+                NAMESPACE_URL,
+                f"{self.transaction.state.seed}/{self.transaction.state.id}/{self.root}{path}",
+            )
+        )
 
     def _engine_name(self, name: str) -> str:
-        return command_log.engine_name(self.state.id, name)
+        return self.transaction.engine_name(name)
 
 
 def _goes_on(settings: Mapping[str, Data]) -> bool:
@@ -268,15 +270,15 @@ def note_reuse(row: JobRow, key: str, reused: Reused | None) -> JobRow:
     return replace(row, note={**row.note, "properties": properties, "reuseKey": key})
 
 
-def find(transaction: replay.EngineTransaction, state: WorkspaceState, key: str) -> Reused | None:
+def find(transaction: WorkspaceTransaction, key: str) -> Reused | None:
     """Find the newest step with that key that has completed, and ran itself."""
     query = (
         "SELECT name, parent FROM jobs WHERE workspace = ? AND parent IS NOT NULL"
         " AND json_extract(note, '$.reuseKey') = ?"
         " AND json_extract(note, '$.properties.\"azureml.isreused\"') IS NULL ORDER BY id DESC"
     )
-    for name, parent in transaction.db.execute(query, (state.id, key)) if key else ():
-        job = ended_jobs.find(transaction.world, command_log.engine_name(state.id, str(name)))
+    for name, parent in transaction.db.execute(query, (transaction.state.id, key)) if key else ():
+        job = ended_jobs.find(transaction.world, transaction.engine_name(str(name)))
         if job is not None and job.status is JobStatus.COMPLETED:
             return Reused(str(name), str(parent))
     return None

@@ -20,7 +20,7 @@ from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine import views
 from mlctl.simulator.engine.commands import CancelJob, Command, EngineError
 from mlctl.simulator.engine.jobs import JobStatus
@@ -100,6 +100,31 @@ class JobRecord:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class WorkspaceTransaction(replay.EngineTransaction):
+    """A write transaction for the jobs of a workspace, which has the `state`."""
+
+    state: WorkspaceState
+
+    def engine_name(self, name: str) -> str:
+        """Return the engine's name of a cluster, pool or job of the workspace."""
+        return command_log.engine_name(self.state.id, name)
+
+    def require(self, address: Address) -> StoredResource:
+        """Return a resource that a job needs, as `require_resource`."""
+        return require_resource(self.db, self.state, address)
+
+
+@contextmanager
+def transaction(
+    workspace: WorkspaceHandle, *, creates: bool = False
+) -> Iterator[WorkspaceTransaction]:
+    """Begin a write transaction with the engine at the clock's time; it may make the workspace."""
+    with replay.transaction(workspace.store) as turn:
+        state = ensure_workspace(turn.db, workspace) if creates else workspace.state(turn.db)
+        yield WorkspaceTransaction(turn.db, turn.cache, state)
+
+
 def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
     """Return a job as it is now."""
     with replay.current(workspace.store) as world, workspace.store.read() as db:
@@ -144,39 +169,32 @@ def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
         return [job_record(world, state.id, _row(job)) for job in read]
 
 
-def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> JobRecord:
-    """Archive a job, or restore it.
+def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
+    """Change what describes a job and whether it is archived; what it runs stays.
 
     Raises:
-        ServiceError: there is none of that name (404), or it is a step or trial of another (400).
+        ServiceError: there is none of that name (404), or a step or trial is archived (400).
     """
-    parent = get_job(workspace, name).row.parent
-    if parent is not None:
-        raise bad(f"The job `{name}` is a part of `{parent}`: it is archived with that.")
-    return change(workspace, name, {"isArchived": archived})
-
-
-def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
-    """Change the name for people and whether a job is archived; what it runs stays."""
-    with replay.transaction(workspace.store) as transaction:
-        state = workspace.state(transaction.db)
-        row = job_row(transaction.db, state, name)
+    with transaction(workspace) as turn:
+        state = turn.state
+        row = job_row(turn.db, state, name)
+        if row.parent is not None and changes.get("isArchived"):
+            raise bad(f"The job `{name}` is a part of `{row.parent}`: it is archived with that.")
         note = {**row.note, **changes, "changed": state.now}
-        transaction.db.execute(
+        turn.db.execute(
             "UPDATE jobs SET note = ? WHERE key = ? AND workspace = ?",
             (json.dumps(note), rows.fold_case(row.name), state.id),
         )
-        return job_record(transaction.world, state.id, replace(row, note=note))
+        return job_record(turn.world, state.id, replace(row, note=note))
 
 
 def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
     """Cancel a job."""
-    with replay.transaction(workspace.store) as transaction:
-        state = workspace.state(transaction.db)
-        row = job_row(transaction.db, state, name)
-        with translate_refusals(state.id, CONFLICT):
-            replay.run_command(transaction, CancelJob(command_log.engine_name(state.id, row.name)))
-        return job_record(transaction.world, state.id, row)
+    with transaction(workspace) as turn:
+        row = job_row(turn.db, turn.state, name)
+        with translate_refusals(turn.state.id, CONFLICT):
+            replay.run_command(turn, CancelJob(turn.engine_name(row.name)))
+        return job_record(turn.world, turn.state.id, row)
 
 
 def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
@@ -193,7 +211,7 @@ def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
     return _row(row)
 
 
-def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
+def add_job(transaction: WorkspaceTransaction, row: JobRow) -> None:
     """Store a new job.
 
     Raises:
@@ -202,7 +220,7 @@ def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
     if not _NAME.fullmatch(row.name):
         rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
         raise bad(f"The job name `{row.name}` is invalid: {rule}.", "InvalidJobName")
-    key = (rows.fold_case(row.name), state.id)
+    db, key = transaction.db, (rows.fold_case(row.name), transaction.state.id)
     if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
         text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
         raise conflict(text, "JobNameConflict")
@@ -216,24 +234,20 @@ def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
 
 
 def submit(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    row: JobRow,
-    command: Command,
-    steps: Iterable[JobRow] = (),
+    transaction: WorkspaceTransaction, row: JobRow, command: Command, steps: Iterable[JobRow] = ()
 ) -> JobRecord:
     """Store a new job with its steps, if it has any, and submit it to the engine."""
     for new_row in (row, *steps):
-        add_job(transaction.db, state, new_row)
-    with translate_refusals(state.id):
+        add_job(transaction, new_row)
+    with translate_refusals(transaction.state.id):
         replay.run_command(transaction, command)
-    return job_record(transaction.world, state.id, row)
+    return job_record(transaction.world, transaction.state.id, row)
 
 
-def new_name(db: Connection, state: WorkspaceState, prefix: str) -> str:
+def new_name(transaction: WorkspaceTransaction, prefix: str) -> str:
     """Return an unused name, derived from the seed and the number of jobs."""
-    (count,) = db.execute("SELECT count(*) FROM jobs").fetchone()
-    return f"{prefix}-{uuid5(NAMESPACE_URL, f'{state.seed}/job/{count}')}"
+    (count,) = transaction.db.execute("SELECT count(*) FROM jobs").fetchone()
+    return f"{prefix}-{uuid5(NAMESPACE_URL, f'{transaction.state.seed}/job/{count}')}"
 
 
 def require_resource(db: Connection, state: WorkspaceState, address: Address) -> StoredResource:

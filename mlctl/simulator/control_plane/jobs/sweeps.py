@@ -17,13 +17,11 @@ from mlctl.dataclasses import dataclass, replace
 from mlctl.durations import parse_iso
 from mlctl.kinds.sweeps import DISTRIBUTIONS
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import pipeline_nodes, records, training_jobs, workloads
-from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow, WorkspaceTransaction
 from mlctl.simulator.control_plane.jobs.workloads import CodeResult, JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.commands import SubmitGroup
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec
@@ -45,28 +43,25 @@ class Sweep:
     job: Mapping[str, Data]
 
 
-def submit(
-    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
-) -> JobRecord:
+def submit(transaction: WorkspaceTransaction, row: JobRow, request: JobRequest) -> JobRecord:
     """Submit a sweep job and its trials as `row` says, whose note is completed."""
     properties = request.properties
     run = pipeline_nodes.NodeContext(
-        transaction,
-        state,
-        command_log.engine_name(state.id, row.name),
-        str(properties.get("computeId") or ""),
+        transaction, transaction.engine_name(row.name), str(properties.get("computeId") or "")
     )
     stored = workloads.part_workload(transaction.db, row.name, request.workload_name)
     workload = request.workload.over(stored)
     ran = request.ran.get("")
-    group, rows = trials(run, row.name, _sweep_of_job(properties), workload, state.now, ran)
+    group, rows = trials(
+        run, row.name, _sweep_of_job(properties), workload, transaction.state.now, ran
+    )
     note = {key: value for key, value in properties.items() if key != "status"}
     note.setdefault("displayName", row.name)
     note |= ran.note if ran is not None else {}
     if "best" in note:
         best = f"{row.name}_{note.pop('best')}"
         note["properties"] = {**(note.get("properties") or {}), "best_child_run_id": best}
-    return records.submit(transaction, state, replace(row, note=note), SubmitGroup(group), rows)
+    return records.submit(transaction, replace(row, note=note), SubmitGroup(group), rows)
 
 
 def sweep_of_node(run: pipeline_nodes.NodeContext, node: pipeline_nodes.PipelineNode) -> Sweep:
@@ -97,20 +92,19 @@ def trials(
     at_once = _limit(sweep, "max_concurrent_trials") or total
     rows: list[JobRow] = []
     members: list[MemberSpec] = []
-    drawn = itertools.islice(samples(run.state.seed, name, sweep), total)
+    drawn = itertools.islice(samples(run.transaction.state.seed, name, sweep), total)
     for number, values in enumerate(drawn if ran is None else ({} for _ in ran.trials)):
         trial = f"{name}_{number}"
         measured = ran.trials[number] if ran is not None else None
         spec = training_jobs.training_spec(
             run.transaction,
-            run.state,
-            command_log.engine_name(run.state.id, trial),
+            run.transaction.engine_name(trial),
             {**sweep.job, "limits": {"timeout": _time(sweep, "trial_timeout")}},
             measured.workload if measured is not None else workload,
         )
         steps = spec.steps
         if measured is None:
-            steps = _steps_until_stopped(run.state.seed, trial, sweep, spec.steps)
+            steps = _steps_until_stopped(run.transaction.state.seed, trial, sweep, spec.steps)
         stopped = {"azureml.early_terminated": "true"} if steps < spec.steps else {}
         members.append(MemberSpec(replace(spec, steps=steps)))
         note: dict[str, Data] = {

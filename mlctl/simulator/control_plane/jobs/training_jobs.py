@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from sqlite3 import Connection
 
 from mlctl import catalog
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records, workloads
-from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow, WorkspaceTransaction
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import arm_body
 from mlctl.simulator.control_plane.state import rows
@@ -28,18 +26,16 @@ _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
 
-def submit(
-    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, request: JobRequest
-) -> JobRecord:
+def submit(transaction: WorkspaceTransaction, row: JobRow, request: JobRequest) -> JobRecord:
     """Submit a training job as `row` says, whose note is completed."""
-    _check_environment(transaction, state, request.properties)
+    _check_environment(transaction, request.properties)
     ran = request.ran.get("")
     if ran is not None:
         request = replace(request, workload=ran.workload)
     workload = request.workload.over(workloads.get(transaction.db, request.workload_name))
-    engine_name = command_log.engine_name(state.id, row.name)
-    spec = training_spec(transaction, state, engine_name, request.properties, workload)
-    spec = replace(spec, first=_resumed(transaction, state, request.properties, spec.steps))
+    engine_name = transaction.engine_name(row.name)
+    spec = training_spec(transaction, engine_name, request.properties, workload)
+    spec = replace(spec, first=_resumed(transaction, request.properties, spec.steps))
     note = {key: value for key, value in request.properties.items() if key != "status"}
     note.setdefault("displayName", row.name)
     note["checkpointEvery"], note["checkpointFirst"] = spec.checkpoint_every, spec.first
@@ -47,48 +43,37 @@ def submit(
         transaction.db, request.source, workloads.TRAINING, limit_s=spec.max_runtime_s
     )
     note |= ran.note if ran is not None else {}
-    return records.submit(transaction, state, replace(row, note=note), SubmitTraining(spec))
+    return records.submit(transaction, replace(row, note=note), SubmitTraining(spec))
 
 
-def _resumed(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    properties: Mapping[str, Data],
-    steps: int,
-) -> int:
+def _resumed(transaction: WorkspaceTransaction, properties: Mapping[str, Data], steps: int) -> int:
     """Return the steps of an earlier job's checkpoint from which the job resumes."""
     name = arm_body.section(properties, "properties").get(RESUMES)
     if not name:
         return 0
-    row = records.job_row(transaction.db, state, str(name))
-    progress = records.job_record(transaction.world, state.id, row).view.training
+    row = records.job_row(transaction.db, transaction.state, str(name))
+    progress = records.job_record(transaction.world, transaction.state.id, row).view.training
     return min(progress.saved, steps - 1) if progress is not None else 0
 
 
-def _check_environment(
-    transaction: replay.EngineTransaction, state: WorkspaceState, properties: Mapping[str, Data]
-) -> None:
+def _check_environment(transaction: WorkspaceTransaction, properties: Mapping[str, Data]) -> None:
     text = str(properties.get("environmentId") or "")
-    address = batch_jobs.address_in(state, text, "environment")
+    address = batch_jobs.address_in(transaction.state, text, "environment")
     if address is None:
         return
     curated = kind_of(address).content.curated
     if not (curated and address.name.startswith(curated)):  # it is taken, there or not
-        records.require_resource(transaction.db, state, address)
+        transaction.require(address)
 
 
 def training_spec(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    name: str,
-    properties: Mapping[str, Data],
-    workload: Workload,
+    transaction: WorkspaceTransaction, name: str, properties: Mapping[str, Data], workload: Workload
 ) -> TrainingSpec:
     """Return the engine's specification of the job `name` (its name there), by ARM's properties."""
     nodes = arm_body.section(properties, "resources").get("instanceCount", 1)
     timeout = arm_body.section(properties, "limits").get("timeout")
     limit_s = parse_iso(arm_body.duration(timeout, "limits.timeout")) if timeout else None
-    cluster, own_cluster = nodes_of(transaction, state, name, properties)
+    cluster, own_cluster = nodes_of(transaction, name, properties)
     return TrainingSpec(
         name,
         workload.steps or 0,
@@ -105,19 +90,16 @@ def training_spec(
 
 
 def nodes_of(
-    transaction: replay.EngineTransaction,
-    state: WorkspaceState,
-    name: str,
-    properties: Mapping[str, Data],
+    transaction: WorkspaceTransaction, name: str, properties: Mapping[str, Data]
 ) -> tuple[str, ClusterSpec | None]:
     """Return the engine's name of a job's cluster, or "" and the job's own nodes."""
-    address = _compute(state, properties)
-    machine = _instance(transaction.db, state, address) if address else None
+    address = _compute(transaction.state, properties)
+    machine = _instance(transaction, address) if address else None
     if address is None or machine is not None:
-        return "", _own_nodes(name, properties, state, machine)
-    resource = records.require_resource(transaction.db, state, address)
-    batch_jobs.ensure_in_engine(transaction, state, resource)
-    return command_log.engine_name(state.id, resource.address.name), None
+        return "", _own_nodes(name, properties, transaction.state, machine)
+    resource = transaction.require(address)
+    batch_jobs.ensure_in_engine(transaction, resource)
+    return transaction.engine_name(resource.address.name), None
 
 
 def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
@@ -131,9 +113,10 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
     return address
 
 
-def _instance(db: Connection, state: WorkspaceState, address: Address) -> Mapping[str, Data] | None:
+def _instance(transaction: WorkspaceTransaction, address: Address) -> Mapping[str, Data] | None:
     """Return the properties of the compute instance of that name; None if there is none."""
-    instance = rows.find(db, state.id, Address("compute-instance", address.name))
+    instance_address = Address("compute-instance", address.name)
+    instance = rows.find(transaction.db, transaction.state.id, instance_address)
     return instance.body["properties"]["properties"] if instance else None
 
 

@@ -8,32 +8,39 @@ from collections.abc import Iterable, Mapping
 
 from mlctl import catalog, pointer
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds.address import PROVIDER, Address
-from mlctl.kinds.registry import RECORDS
+from mlctl.kinds.address import PROVIDER, Address, kind_of
+from mlctl.kinds.registry import RECORDS, arm_type
 from mlctl.pointer import Data, Pointer
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
-from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.context import PutRequest
+from mlctl.simulator.control_plane.state.errors import bad, busy
 from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 
 _MOST_CHARACTERS = 80  # characters of a value in a message
+# Of endpoints and deployments: "begin with letter, 3-32, letters+numbers, single dashes ok"
+# (how-to-manage-quotas).
+_NAME = r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*"
 _READ_ONLY = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
-def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
-    """Return a copy of `body` without read-only keys and nulls, and its `properties`.
+def read_body(request: PutRequest, *read_only: str) -> tuple[dict[str, Data], dict[str, Data]]:
+    """Return a copy of the body without read-only keys and nulls, and its `properties`.
+
+    `read_only` are the properties that only the service writes.
 
     Raises:
         ServiceError: it is not a JSON object with `properties`.
     """
     try:
-        copy = json.loads(json.dumps(body, allow_nan=False))
+        copy = json.loads(json.dumps(request.body, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise bad(f"The body is not JSON: {error}.", "InvalidRequestContent") from None
     top = {key: value for key, value in copy.items() if key not in _READ_ONLY and value is not None}
-    top["properties"] = section(top, "properties")
-    return top, top["properties"]
+    properties = top["properties"] = section(top, "properties")
+    for name in read_only:
+        properties.pop(name, None)
+    return top, properties
 
 
 def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
@@ -50,18 +57,13 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
     return {key: field for key, field in value.items() if field is not None}
 
 
-def stored_body(
-    context: RequestContext, address: Address, old: StoredResource | None, top: dict[str, Data]
-) -> dict[str, Data]:
+def stored_body(request: PutRequest, top: dict[str, Data]) -> dict[str, Data]:
     """Return the body to store; equal to the old one, with its times, if nothing changed."""
-    above, name = (
-        (address.parent, address.name) if address.version is None else (None, address.version)
-    )
-    collection = RECORDS[address.kind].collection
-    holder = RECORDS[address.kind].parent
-    nested = f"{RECORDS[holder].collection}/{collection}" if above and holder else collection
-    kind = f"{nested}/versions" if address.version is not None else nested
-    head = {"id": address.id(context.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
+    address, old = request.address, request.old
+    kind, name = f"{PROVIDER}/workspaces/{arm_type(address.kind)}", address.name
+    if address.version is not None:
+        kind, name = f"{kind}/versions", address.version
+    head = {"id": address.id(request.scope), "name": name, "type": kind}
     order = ("location", "tags", "identity", "kind", "sku")
     body = head | {key: top.pop(key) for key in order if key in top}
     properties = top.pop("properties")
@@ -69,8 +71,8 @@ def stored_body(
     body["systemData"] = old.body["systemData"] if old else {}
     body["properties"] = properties
     if old is None or body != old.body:
-        author = context.guid("user")
-        now = clock.iso(context.now)
+        author = request.guid("user")
+        now = clock.iso(request.now)
         previous = old.body["systemData"] if old else {}
         body["systemData"] = {
             "createdBy": previous.get("createdBy", author),
@@ -157,14 +159,15 @@ def region_name(text: Data) -> str:
     return re.sub(r"\s", "", str(text)).lower()
 
 
-def normalize_location(context: RequestContext, top: dict[str, Data], default: str) -> None:
-    """Normalize the region of a body.
+def normalize_location(request: PutRequest, top: dict[str, Data]) -> None:
+    """Normalize the region of a body; by default that of the old one, else of the workspace.
 
     Raises:
         ServiceError: there is no such region.
     """
+    default = request.old.body["location"] if request.old else request.location
     top["location"] = region_name(top.get("location") or default)
-    if top["location"] not in catalog.regions() and top["location"] != context.location:
+    if top["location"] not in catalog.regions() and top["location"] != request.location:
         raise bad(
             f"The provided location `{top['location']}` is not available for resource type "
             f"`{PROVIDER}/workspaces`.",
@@ -173,14 +176,14 @@ def normalize_location(context: RequestContext, top: dict[str, Data], default: s
 
 
 _SPELLINGS = (
-    (re.compile("/resourcegroups/", re.IGNORECASE), "/resourceGroups/"),
-    (re.compile("/subscriptions/", re.IGNORECASE), "/subscriptions/"),
+    ("/resourcegroups/", "/resourceGroups/"),
+    ("/subscriptions/", "/subscriptions/"),
     (
-        re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
+        r"/providers/microsoft\.network/virtualnetworks/",
         "/providers/Microsoft.Network/virtualNetworks/",
     ),
     (
-        re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
+        r"/providers/microsoft\.managedidentity/userassignedidentities/",
         "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/",
     ),
 )
@@ -189,14 +192,14 @@ _SPELLINGS = (
 def arm_id(text: str) -> str:
     """Return an ARM id with its fixed parts in the usual letter case."""
     for pattern, spelling in _SPELLINGS:
-        text = pattern.sub(spelling, text)
+        text = re.sub(pattern, spelling, text, flags=re.IGNORECASE)
     return text
 
 
 _IDENTITIES = ("None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned")
 
 
-def normalize_identity(context: RequestContext, address: Address, top: dict[str, Data]) -> None:
+def normalize_identity(request: PutRequest, top: dict[str, Data]) -> None:
     """Normalize the managed identity of a body, and add the ids that the service assigns.
 
     Raises:
@@ -215,43 +218,36 @@ def normalize_identity(context: RequestContext, address: Address, top: dict[str,
         return
     top["identity"] = {"type": kind}
     if kind.startswith("System"):
-        resource_id = address.id(context.scope).casefold()
+        resource_id = request.address.id(request.scope).casefold()
         top["identity"] |= {
-            "principalId": context.guid(f"principal{resource_id}"),
-            "tenantId": context.guid("tenant"),
+            "principalId": request.guid(f"principal{resource_id}"),
+            "tenantId": request.guid("tenant"),
         }
     if identities:
         users = {user.casefold(): arm_id(user) for user in identities}
         top["identity"]["userAssignedIdentities"] = {
             users[folded]: {
-                "principalId": context.guid(f"principal{folded}"),
-                "clientId": context.guid(f"client{folded}"),
+                "principalId": request.guid(f"principal{folded}"),
+                "clientId": request.guid(f"client{folded}"),
             }
             for folded in sorted(users)
         }
 
 
-def keep_immutable(
-    context: RequestContext,
-    address: Address,
-    old: StoredResource | None,
-    top: dict[str, Data],
-    pointers: Iterable[Pointer],
-) -> None:
+def keep_immutable(request: PutRequest, top: dict[str, Data], pointers: Iterable[Pointer]) -> None:
     """Keep create-only fields as they were; leaving one out is no change.
 
     Raises:
         ServiceError: one was changed, and the settings say to refuse that (the code is unverified).
     """
-    if old is None:
+    if request.old is None:
         return
     for at in pointers:
-        was, now = pointer.get(old.body, at), pointer.get(top, at)
-        if not _same(was, now) and context.settings.immutable is ImmutablePolicy.REFUSE:
-            raise bad(
-                f"The property `{pointer.dotted(at)}` of `{address}` cannot be changed after"
-                f" creation (it is `{_brief(was)}`, the request says `{_brief(now)}`)."
-            )
+        was, now = pointer.get(request.old.body, at), pointer.get(top, at)
+        if not _same(was, now) and request.settings.immutable is ImmutablePolicy.REFUSE:
+            why = f"it is `{_brief(was)}`, the request says `{_brief(now)}`"
+            name = f"`{pointer.dotted(at)}` of `{request.address}`"
+            raise bad(f"The property {name} cannot be changed after creation ({why}).")
         if was is None:
             pointer.drop(top, at)
         else:
@@ -274,11 +270,7 @@ def _brief(value: Data) -> str:
 
 
 def merge_properties(
-    context: RequestContext,
-    address: Address,
-    old: StoredResource | None,
-    properties: dict[str, Data],
-    service_properties: Mapping[str, str],
+    request: PutRequest, properties: dict[str, Data], service_properties: Mapping[str, str]
 ) -> None:
     """Normalize the free `properties.properties`, and add the service's own keys.
 
@@ -287,21 +279,24 @@ def merge_properties(
     Raises:
         ServiceError: one was altered, and the settings say to refuse that.
     """
-    service_fields = RECORDS[address.kind].arm.service_fields  # sent back by who has read them
+    service_fields = RECORDS[
+        request.address.kind
+    ].arm.service_fields  # sent back by who has read them
     declared = {
         key: text
         for key, text in text_map(properties, "properties").items()
         if ("properties", "properties", key) not in service_fields
     }
+    old = request.old
     stored: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
     for key, was in stored.items():
         now = declared.get(key, was)
         if (
             now != was
             and key not in service_properties
-            and context.settings.immutable is ImmutablePolicy.REFUSE
+            and request.settings.immutable is ImmutablePolicy.REFUSE
         ):
-            raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
+            raise bad(f"The property `{key}` of `{request.address}` can be added, but not altered.")
     properties["properties"] = dict(sorted({**declared, **service_properties, **stored}.items()))
 
 
@@ -315,3 +310,32 @@ def refuse_own(address: Address) -> None:
     if address.name.casefold() in kind.arm.own_names:
         text = f"The {kind.title} `{address.name}` belongs to the workspace."
         raise Permanent("UserError", text)
+
+
+def check_endpoint_name(request: PutRequest) -> None:
+    """Check the name of a new endpoint or deployment.
+
+    Raises:
+        ServiceError: it breaks the rules.
+    """
+    name = request.address.name
+    if request.old is None and not re.fullmatch(_NAME, name):
+        role = "deployment" if request.address.parent else "endpoint"
+        rule = "3 to 32 letters, digits and single dashes, starting with a letter"
+        raise bad(f"The {role} name `{name}` is invalid: {rule}.", "BadRequest")
+
+
+def check_parent(request: PutRequest) -> None:
+    """Check that the endpoint of a deployment exists, and is not being created or deleted.
+
+    Raises:
+        ServiceError: it is not (404), or is busy.
+    """
+    address, above = request.address, request.address.up
+    parent = request.find(above, None) if above else None
+    if above is None or parent is None:
+        title = kind_of(above).title if above else "endpoint"
+        text = f"The {title} `{address.parent}` of deployment `{address.name}` does not exist."
+        raise NotFound("ParentResourceNotFound", text)
+    if parent.state in ("Creating", "Deleting"):
+        raise busy(parent.address, parent.state, 5.0)

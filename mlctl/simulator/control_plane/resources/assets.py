@@ -13,11 +13,11 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.resources.references import resolved
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
-_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}")
+_NAME = r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}"
 _READ_ONLY = ("provisioningState",)
 _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
@@ -35,32 +35,29 @@ ADDED: Mapping[str, Mapping[str, Data]] = {
 }
 
 
-def accept(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
-    """Return the body to store for a PUT of an asset version over `old`.
+def accept(request: PutRequest) -> dict[str, Data]:
+    """Return the body to store for a PUT of an asset version.
 
     Raises:
         ServiceError: the request is not valid; 409 if the version exists with other content.
     """
+    address, old = request.address, request.old
     if address.version is None:
         raise bad(f"`{address}` has no version.", "UserError")
-    if old is None and not _NAME.fullmatch(address.name):
+    if old is None and not re.fullmatch(_NAME, address.name):
         raise bad(
             f"The name `{address.name}` is invalid: up to 255 letters, digits, `-`, `_` and `.`, "
             "starting with a letter or digit.",
             "UserError",
         )
-    top, properties = arm_body.read_body(body)
-    for name in _READ_ONLY:
-        properties.pop(name, None)
-    by_schema.fill_in(context, kind_of(address), top)
+    top, properties = arm_body.read_body(request, *_READ_ONLY)
+    by_schema.fill_in(request, top)
     _fill_in(address, properties)
-    _spell(context, address, properties)
-    _keep_content(context, address, old, properties)
+    _spell(request, properties)
+    _keep_content(request, properties)
     by_schema.require(kind_of(address), top)
     top["properties"] = dict(sorted(properties.items()))
-    body = arm_body.stored_body(context, address, old, top)
+    body = arm_body.stored_body(request, top)
     if old is None and address.kind in _CHANGED_BY_NOBODY:
         for key in ("lastModifiedBy", "lastModifiedByType"):
             del body["systemData"][key]
@@ -79,31 +76,26 @@ def _fill_in(address: Address, properties: dict[str, Data]) -> None:
             properties[name] = arm_body.text_map(properties, name)
 
 
-def _spell(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
+def _spell(request: PutRequest, properties: dict[str, Data]) -> None:
     """Respell what the service stores in another form than it was sent."""
     for name, groups in _RESPELLED.items():
         if isinstance(properties.get(name), str):
-            properties[name] = datastore_uri.long(properties[name], context.scope, groups)
+            properties[name] = datastore_uri.long(properties[name], request.scope, groups)
     spec = properties.get(_SPEC)
     if spec is not None:
-        properties[_SPEC] = _normalize_spec(context, address, spec)
+        properties[_SPEC] = _normalize_spec(request, spec)
 
 
-def _keep_content(
-    context: RequestContext,
-    address: Address,
-    old: StoredResource | None,
-    properties: dict[str, Data],
-) -> None:
+def _keep_content(request: PutRequest, properties: dict[str, Data]) -> None:
     """Check that the content of a version does not change; what a PUT leaves out stays.
 
     Another `codeUri` is no error: the old one stays (recorded: code-put-again-other-uri).
     """
-    if old is None:
+    if request.old is None:
         return
-    stored: Mapping[str, Data] = old.body["properties"]
+    stored: Mapping[str, Data] = request.old.body["properties"]
     if _SPEC in stored:
-        _refuse_change_of_spec(address, stored[_SPEC], properties.get(_SPEC))
+        _refuse_change_of_spec(request.address, stored[_SPEC], properties.get(_SPEC))
         return
     for name in _KEPT:
         if name in stored:
@@ -112,7 +104,7 @@ def _keep_content(
         ("properties", name) for name in {*stored, *properties} - _MAY_CHANGE - set(_READ_ONLY)
     ]
     try:
-        arm_body.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))
+        arm_body.keep_immutable(request, {"properties": properties}, sorted(fixed))
     except ServiceError as refusal:
         raise conflict(f"{refusal.message} Register another version instead.") from None
 
@@ -120,11 +112,11 @@ def _keep_content(
 _SPEC = "componentSpec"  # where it is, of the properties of a component
 _DROPPED = ("_source",)
 _CURATED = "azureml://registries/azureml/environments"
-_SHORT = re.compile(r"azureml:(?P<name>[^/:@]+)(?::(?P<version>[^/:]+)|@latest)")
+_SHORT = r"azureml:(?P<name>[^/:@]+)(?::(?P<version>[^/:]+)|@latest)"
 _OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PUT may change these
 
 
-def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Data:
+def _normalize_spec(request: PutRequest, spec: Data) -> Data:
     """A spec with the name and version of its address, values as texts, and what is added to it
     (recorded: component-put-create).
 
@@ -133,6 +125,7 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
     is not in the workspace is one of the registry of Azure Machine Learning, whose label stands for
     a version; the type of instances is dropped (recorded: component-put-anonymous-instance-type).
     """
+    address = request.address
     if not isinstance(spec, Mapping):
         return spec
     fields = {key: value for key, value in spec.items() if key not in _DROPPED}
@@ -142,17 +135,17 @@ def _normalize_spec(context: RequestContext, address: Address, spec: Data) -> Da
         if address.name == ANONYMOUS
         else {**_texts(fields), **identity}
     )
-    short = _SHORT.fullmatch(str(out.get("environment", "")))
+    short = re.fullmatch(_SHORT, str(out.get("environment", "")))
     if short is not None:
         reference = Address("environment", short["name"], version=short["version"])
-        if context.find(reference, None) is None:
+        if request.find(reference, None) is None:
             listed = catalog.registry_assets("azureml", reference.kind).get(
                 reference.name.casefold()
             )
             version = reference.version or (listed.version if listed else "1")
             out["environment"] = f"{_CURATED}/{reference.name}/versions/{version}"
     elif isinstance(out.get("environment"), str):
-        out["environment"] = resolved(context, out["environment"], "environment")
+        out["environment"] = resolved(request, out["environment"], "environment")
     resources = out.get("resources") or {}
     if out.get("type") == "command" and isinstance(resources, dict):
         settings = {key: value for key, value in resources.items() if key != "instance_type"}

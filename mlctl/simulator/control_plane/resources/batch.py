@@ -9,8 +9,8 @@ from mlctl import pointer
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane.resources import arm_body, endpoints, references
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.resources import arm_body, references
+from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad
 
 _ENDPOINT_READ_ONLY = ("provisioningState", "scoringUri", "swaggerUri", "keys")
@@ -22,73 +22,63 @@ _CREATE_ONLY = [
 ]
 
 
-def accept_endpoint(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept_endpoint(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of a batch endpoint over `old`."""
-    endpoints.check_name(address, old)
-    top, properties = arm_body.read_body(body)
-    for name in _ENDPOINT_READ_ONLY:
-        properties.pop(name, None)
-    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    address = request.address
+    arm_body.check_endpoint_name(request)
+    top, properties = arm_body.read_body(request, *_ENDPOINT_READ_ONLY)
+    arm_body.normalize_location(request, top)
     arm_body.normalize_tags(top, empty=False)
-    arm_body.normalize_identity(context, address, top)
-    arm_body.keep_immutable(context, address, old, top, [("location",)])
+    arm_body.normalize_identity(request, top)
+    arm_body.keep_immutable(request, top, [("location",)])
     arm_body.set_enum(properties, "authMode", ("AADToken", "Key", "AMLToken"), "AADToken")
-    _check_default(context, address, properties)
-    arm_body.merge_properties(
-        context,
-        address,
-        old,
-        properties,
-        {
-            "BatchEndpointCreationApiVersion": context.api_version,
-            "azureml.onlineendpointid": address.id(context.scope),
-        },
-    )
+    _check_default(request, properties)
+    service_properties = {
+        "BatchEndpointCreationApiVersion": request.api_version,
+        "azureml.onlineendpointid": address.id(request.scope),
+    }
+    arm_body.merge_properties(request, properties, service_properties)
     host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
     properties["scoringUri"] = f"{host}/jobs"
-    return arm_body.stored_body(context, address, old, top)
+    return arm_body.stored_body(request, top)
 
 
-def _check_default(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
+def _check_default(request: PutRequest, properties: dict[str, Data]) -> None:
     """Check that the default deployment exists, if one is named."""
+    endpoint = request.address.name
     defaults = arm_body.section(properties, "defaults")
     deployment = defaults.get("deploymentName")
     if not deployment:
         properties.pop("defaults", None)
         return
-    resource = context.find(Address("batch-deployment", str(deployment), address.name), None)
+    resource = request.find(Address("batch-deployment", str(deployment), endpoint), None)
     if resource is None or resource.state == "Deleting":
         raise bad(
-            f"The default deployment `{deployment}` does not exist in endpoint `{address.name}`: "
+            f"The default deployment `{deployment}` does not exist in endpoint `{endpoint}`: "
             "create it first, then make it the default.",
             "DeploymentNotFound",
         )
     properties["defaults"] = {**defaults, "deploymentName": resource.address.name}
 
 
-def accept_deployment(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept_deployment(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of a batch deployment over `old`."""
-    endpoints.check_name(address, old)
-    endpoints.check_parent(context, address)
-    top, properties = arm_body.read_body(body)
-    properties.pop("provisioningState", None)
-    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    arm_body.check_endpoint_name(request)
+    arm_body.check_parent(request)
+    top, properties = arm_body.read_body(request, "provisioningState")
+    arm_body.normalize_location(request, top)
     arm_body.normalize_tags(top)
-    arm_body.normalize_identity(context, address, top)
+    arm_body.normalize_identity(request, top)
     _normalize(properties)
     _require_what_runs(properties)
-    for at, kind in kind_of(address).references:
+    for at, kind in kind_of(request.address).references:
         text = pointer.get(top, at)
         if text:
-            pointer.put(top, at, references.resolve(context, text, kind))
-    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
-    arm_body.merge_properties(context, address, old, properties, {})
+            pointer.put(top, at, references.resolve(request, text, kind))
+    arm_body.keep_immutable(request, top, _CREATE_ONLY)
+    arm_body.merge_properties(request, properties, {})
     top["properties"] = dict(sorted(properties.items()))
-    return arm_body.stored_body(context, address, old, top)
+    return arm_body.stored_body(request, top)
 
 
 def _require_what_runs(properties: Mapping[str, Data]) -> None:

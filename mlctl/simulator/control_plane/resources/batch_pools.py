@@ -17,8 +17,8 @@ from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import arm_body, quota
-from mlctl.simulator.control_plane.state import clock, quota_usage
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.context import PutRequest, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
@@ -28,36 +28,33 @@ _CREATE_ONLY = [("properties", "swaggerUrl")]
 _MOST = 2**31 - 1
 
 
-def accept(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
-    """Return the body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
+def accept(request: PutRequest) -> dict[str, Data]:
+    """Return the body to store for a PUT of a pool: Create Pool, or Resize Pool.
 
     Raises:
         ServiceError: the request is not valid.
     """
+    address, old = request.address, request.old
     if old is None and not _NAME.fullmatch(address.name):
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
-    top, properties = arm_body.read_body(body)
-    for key in _READ_ONLY:
-        properties.pop(key, None)
+    top, properties = arm_body.read_body(request, *_READ_ONLY)
     arm_body.normalize_tags(top)
-    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
+    arm_body.keep_immutable(request, top, _CREATE_ONLY)
     properties["vmCount"] = arm_body.whole_number(
         properties.get("vmCount"), 0, "vmCount", greatest=_MOST
     )
     properties["swaggerUrl"] = url = properties.get("swaggerUrl")
-    properties["billingPlanId"] = _billing_plan(context, url)
+    properties["billingPlanId"] = _billing_plan(request, url)
     if old is None:
-        own_id = context.guid(f"pool/{context.scope}/{address.name}/{context.now}".casefold())
+        own_id = request.guid(f"pool/{request.scope}/{address.name}/{request.now}".casefold())
         properties["poolId"] = own_id.replace("-", "")
-        properties |= {"provisionedVmCount": 0, "createdOn": clock.iso(context.now)}
+        properties |= {"provisionedVmCount": 0, "createdOn": clock.iso(request.now)}
     else:
         unchanged = ("poolId", "provisionedVmCount", "createdOn")
         properties |= {name: old.body["properties"][name] for name in unchanged}
     top["properties"] = dict(sorted(properties.items()))
-    return arm_body.stored_body(context, address, old, top)
+    return arm_body.stored_body(request, top)
 
 
 def refuse_too_many_vms(
@@ -77,7 +74,7 @@ def refuse_too_many_vms(
     vms = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
     subscription = state.scope.subscription
-    cap = quota_usage.limits(db, subscription, quota.EVERYWHERE).get(quota.VMS_PER_POOL)
+    cap = rows.quota_limits(db, subscription, quota.EVERYWHERE).get(quota.VMS_PER_POOL)
     limit = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if vms > limit and vms > has:
         text = f"`{address}` asks for {vms} VMs; the Batch Pool account allows {limit} in a pool."
@@ -99,7 +96,7 @@ def provision(db: Connection, operation: int) -> None:
     )
 
 
-def _billing_plan(context: RequestContext, url: Data) -> str:
+def _billing_plan(request: PutRequest, url: Data) -> str:
     """Return the billing plan of the web service at `url`.
 
     "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." The
@@ -110,8 +107,8 @@ def _billing_plan(context: RequestContext, url: Data) -> str:
         text = f"`swaggerUrl` must be the https address of a swagger.json, not `{url}`."
         raise bad(text, "BillingPlanNotFound")
     service = f"{parts.netloc}{parts.path}".casefold()
-    scope = context.scope
+    scope = request.scope
     return (
         f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
-        f"/Microsoft.MachineLearning/commitmentPlans/plan-{context.guid(service)[:8]}"
+        f"/Microsoft.MachineLearning/commitmentPlans/plan-{request.guid(service)[:8]}"
     )

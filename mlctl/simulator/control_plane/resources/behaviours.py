@@ -12,7 +12,6 @@ from typing import TypeAlias
 from mlctl.catalog.prices import PriceList
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import Kind
-from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import (
     arm_body,
@@ -23,12 +22,9 @@ from mlctl.simulator.control_plane.resources import (
     compute,
     online,
 )
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import PutRequest
 
 Body: TypeAlias = Mapping[str, Data]
-Accept: TypeAlias = Callable[
-    [RequestContext, Address, Body, StoredResource | None], dict[str, Data]
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ class Behaviour:
     - `failed`: notes in a body why its operation failed (the error, and the time in ISO 8601).
     """
 
-    accept: Accept
+    accept: Callable[[PutRequest], dict[str, Data]]
     create_command: Callable[[str, Body, PriceList], Body] | None = None
     delete_command: str = ""
     always_operates: bool = False
@@ -52,22 +48,17 @@ class Behaviour:
     failed: Callable[[dict[str, Data], Body, str], None] | None = None
 
 
-def _accept_datastore(
-    context: RequestContext, address: Address, body: Body, old: StoredResource | None
-) -> dict[str, Data]:
+def _accept_datastore(request: PutRequest) -> dict[str, Data]:
     from mlctl.simulator.control_plane.resources import datastores  # noqa: PLC0415 - few declare any
 
-    return datastores.accept(context, address, body, old)
+    return datastores.accept(request)
 
 
-def _accept_schedule(
-    context: RequestContext, address: Address, body: Body, old: StoredResource | None
-) -> dict[str, Data]:
+def _accept_schedule(request: PutRequest) -> dict[str, Data]:
     """Return a schedule's body unchanged, enabled by default; its job is checked when it starts."""
-    top, properties = arm_body.read_body(body)
-    properties.pop("provisioningState", None)
+    top, properties = arm_body.read_body(request, "provisioningState")
     properties.setdefault("isEnabled", True)
-    return arm_body.stored_body(context, address, old, top)
+    return arm_body.stored_body(request, top)
 
 
 BEHAVIOURS: Mapping[str, Behaviour] = {

@@ -13,7 +13,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.quota import Excess
-from mlctl.simulator.control_plane.state import quota_usage, rows
+from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import busy, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -89,7 +89,7 @@ def excess_of(
     """Return the first quota that the claims exceed; claims that do not grow always pass."""
     subscription, limits = state.scope.subscription, _limits(db, state, new_claims)
     regions = {region for region, _ in new_claims}
-    used = {region: quota_usage.usage(db, subscription, region) for region in regions}
+    used = {region: rows.quotas_used(db, subscription, region) for region in regions}
     for (region, name), claim in new_claims.items():
         mine = old_claims.get((region, name), NOTHING)
         limit = limits[region, name]
@@ -119,9 +119,7 @@ def _limits(
 ) -> dict[tuple[str, str], int | None]:
     """Return the limits of the claims' quotas: as set, else the default."""
     regions = {region for region, _ in claims}
-    as_set = {
-        region: quota_usage.limits(db, state.scope.subscription, region) for region in regions
-    }
+    as_set = {region: rows.quota_limits(db, state.scope.subscription, region) for region in regions}
     return {
         (region, name): as_set[region][name]
         if name in as_set[region]

@@ -15,7 +15,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import OTHER_TYPE
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: 3 to 32 characters (the documentation says 24, which `validate` holds people to).
@@ -29,14 +29,6 @@ _OUTER_READ_ONLY = (
     "computeLocation",
     "isAttachedCompute",
     "resourceId",
-)
-_INNER_READ_ONLY = (
-    "allocationState",
-    "allocationStateTransitionTime",
-    "currentNodeCount",
-    "targetNodeCount",
-    "nodeStateCounts",
-    "errors",
 )
 _ACCOUNT = "userAccountCredentials"
 _PORT = "remoteLoginPortPublicAccess"
@@ -65,74 +57,76 @@ _CREATE_ONLY = [
 ]
 _ATTACHED = ("VirtualMachine", "Kubernetes", "AKS", "SynapseSpark", "HDInsight", "Databricks")
 _NODES_MOST = 65_000  # how-to-manage-quotas: where nodes do not communicate
-_NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
+_STATES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
+# What the service says of the nodes of a new cluster.
+_NO_NODES: Mapping[str, Data] = {
+    "allocationState": "Steady",
+    "currentNodeCount": 0,
+    "targetNodeCount": 0,
+    "nodeStateCounts": {f"{state}NodeCount": 0 for state in _STATES},
+    "errors": None,
+    "allocationStateTransitionTime": None,  # when it was created
+}
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "vmPriority": ("Dedicated", "LowPriority"),
+    "osType": ("Linux", "Windows"),
+    _PORT: ("Enabled", "Disabled", "NotSpecified"),
+}
 
 
-def accept(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
-    """Return the body to store for a PUT of `body` over `old`.
+def accept(request: PutRequest) -> dict[str, Data]:
+    """Return the body to store for a PUT of a cluster.
 
     Raises:
         ServiceError: the request is not valid.
     """
+    address, old = request.address, request.old
     if old is None and not _NAME.fullmatch(address.name):
         raise bad(
             f"Compute name `{address.name}` is invalid: 3 to 32 characters, letters, digits and "
             "`-`, starting with a letter and ending with a letter or digit.",
             "InvalidComputeName",
         )
-    _refuse_other_type(context, address, old, "compute-instance")
-    top, properties = arm_body.read_body(body)
-    for name in _OUTER_READ_ONLY:
-        properties.pop(name, None)
+    _refuse_other_type(request, "compute-instance")
+    top, properties = arm_body.read_body(request, *_OUTER_READ_ONLY)
     declared = arm_body.section(properties, "properties")
-    inner = {key: declared[key] for key in declared if key not in _INNER_READ_ONLY}
+    inner = {key: declared[key] for key in declared if key not in _NO_NODES}
     properties["properties"] = inner
     if properties.get("computeType") in _ATTACHED:
         raise bad(f"The simulated cloud attaches no computes ({properties['computeType']}).")
     arm_body.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
-    arm_body.normalize_location(context, top, old.body["location"] if old else context.location)
+    arm_body.normalize_location(request, top)
     arm_body.normalize_tags(top)
-    arm_body.normalize_identity(context, address, top)
+    arm_body.normalize_identity(request, top)
     _normalize(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
         del inner[_PORT]  # fixed since the creation of the cluster
-    arm_body.keep_immutable(context, address, old, top, _CREATE_ONLY)
+    arm_body.keep_immutable(request, top, _CREATE_ONLY)
     _fill_in(properties, inner)
     if old is None:
-        check_size(context, inner["vmSize"])
-    _add_read_only(context, top, properties, inner, old)
-    out = arm_body.stored_body(context, address, old, top)
+        check_size(request, inner["vmSize"])
+    _add_read_only(request, properties, inner)
+    properties["computeLocation"] = top["location"]
+    out = arm_body.stored_body(request, top)
     if old is not None:
-        out["properties"]["modifiedOn"] = clock.iso(context.now)
+        out["properties"]["modifiedOn"] = clock.iso(request.now)
     return out
 
 
-def _refuse_other_type(
-    context: RequestContext, address: Address, old: StoredResource | None, other: str
-) -> None:
+def _refuse_other_type(request: PutRequest, other: str) -> None:
     """Refuse a name of the other type: clusters and compute instances share a collection."""
-    if old is None and context.find(Address(other, address.name), None) is not None:
-        raise conflict(
-            f"The name `{address.name}` is taken by a compute of another type.", OTHER_TYPE
-        )
+    name = request.address.name
+    if request.old is None and request.find(Address(other, name), None) is not None:
+        raise conflict(f"The name `{name}` is taken by a compute of another type.", OTHER_TYPE)
 
 
 def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
     if "vmSize" in inner:
         inner["vmSize"] = str(inner["vmSize"]).upper()
-    if "vmPriority" in inner:
-        inner["vmPriority"] = arm_body.enum_value(
-            inner["vmPriority"], ("Dedicated", "LowPriority"), "vmPriority"
-        )
-    if "osType" in inner:
-        inner["osType"] = arm_body.enum_value(inner["osType"], ("Linux", "Windows"), "osType")
-    if _PORT in inner:
-        inner[_PORT] = arm_body.enum_value(
-            inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT
-        )
+    for name, words in _WORDS.items():
+        if name in inner:
+            inner[name] = arm_body.enum_value(inner[name], words, name)
     subnet = arm_body.section(inner, "subnet").get("id")
     if subnet:
         inner["subnet"] = {"id": arm_body.arm_id(str(subnet))}
@@ -179,40 +173,21 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
 
 
 def _add_read_only(
-    context: RequestContext,
-    top: dict[str, Data],
-    properties: dict[str, Data],
-    inner: dict[str, Data],
-    old: StoredResource | None,
+    request: PutRequest, properties: dict[str, Data], inner: dict[str, Data]
 ) -> None:
-    now = clock.iso(context.now)
-    if old is None:
-        read_only = {
-            "allocationState": "Steady",
-            "allocationStateTransitionTime": now,
-            "currentNodeCount": 0,
-            "targetNodeCount": 0,
-            "nodeStateCounts": {f"{state}NodeCount": 0 for state in _NODES},
-            "errors": None,
-        }
-        times = {"createdOn": now, "modifiedOn": now}
-    else:
-        was = old.body["properties"]
-        read_only = {name: was["properties"][name] for name in _INNER_READ_ONLY}
-        times = {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
-    properties["properties"] = dict(sorted((inner | read_only).items()))
-    properties |= {
-        "computeLocation": top["location"],
-        "isAttachedCompute": False,
-        "provisioningErrors": None,
-        **times,
-    }
-    top["properties"] = properties
+    now = clock.iso(request.now)
+    nodes = {**_NO_NODES, "allocationStateTransitionTime": now}
+    was: Mapping[str, Data] = {"createdOn": now, "modifiedOn": now, "properties": nodes}
+    was = request.old.body["properties"] if request.old else was
+    nodes = {name: was["properties"][name] for name in _NO_NODES}
+    properties["properties"] = dict(sorted({**inner, **nodes}.items()))
+    properties |= {"isAttachedCompute": False, "provisioningErrors": None}
+    properties |= {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
 
 
-def check_size(context: RequestContext, text: str) -> None:
+def check_size(request: PutRequest, text: str) -> None:
     retired = catalog.retirement(text)
-    if retired and retired.date <= clock.today(context.now):
+    if retired and retired.date <= clock.today(request.now):
         raise bad(
             f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
             "VMSizeNotSupported",
@@ -264,14 +239,12 @@ _SHOWN: Mapping[pointer.Pointer, Data] = {
 INSTANCE_RUNNING, INSTANCE_STOPPED = "Running", "Stopped"
 
 
-def accept_instance(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept_instance(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of a compute instance, on which nothing runs."""
-    _refuse_other_type(context, address, old, "compute")
-    power = pointer.get(body, ("properties", "properties", "state"))
-    stored = by_schema.accept(context, address, body, old)
-    properties, now = stored["properties"], clock.iso(context.now)
+    _refuse_other_type(request, "compute")
+    power = pointer.get(request.body, ("properties", "properties", "state"))
+    stored, old = by_schema.accept(request), request.old
+    properties, now = stored["properties"], clock.iso(request.now)
     arm_body.enum_value(properties.get("computeType"), ("ComputeInstance",), "computeType")
     inner = arm_body.section(properties, "properties")
     for at, value in _SHOWN.items():

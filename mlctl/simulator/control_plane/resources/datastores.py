@@ -11,7 +11,7 @@ from mlctl.kinds.values import form_of_body
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import PutRequest, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
@@ -33,20 +33,19 @@ SECRETS: Mapping[str, str] = {
 }
 
 
-def accept(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of a datastore; its secrets are required, but not stored.
 
     Raises:
         ServiceError: the request is not valid, or the datastore is one of the workspace's own.
     """
+    address = request.address
     arm_body.refuse_own(address)
     kind = kind_of(address)
     pattern = str(kind.forms[-1].schema["properties"]["name"]["pattern"])
-    if old is None and not re.search(pattern, address.name):
+    if request.old is None and not re.search(pattern, address.name):
         raise bad(f"The datastore name `{address.name}` is invalid.", "InvalidResourceName")
-    top, properties = arm_body.read_body(body)
+    top, properties = arm_body.read_body(request)
     types = kind.forms[-1].schema["properties"]["type"]["x-mlctl-enum"].values()
     name = "datastoreType"
     properties[name] = arm_body.enum_value(properties.get(name), types, name)
@@ -57,9 +56,9 @@ def accept(
     if sort in SECRETS and not secrets.get(SECRETS[sort]):
         raise bad(f"Credentials of type {sort} need `secrets.{SECRETS[sort]}`.", "UserError")
     properties |= {"credentials": credentials, "isDefault": False}
-    by_schema.fill_in(context, kind, top)
-    by_schema.require(kind, top, form_of_body(kind, top, context.scope))
-    return arm_body.stored_body(context, address, old, top)
+    by_schema.fill_in(request, top)
+    by_schema.require(kind, top, form_of_body(kind, top, request.scope))
+    return arm_body.stored_body(request, top)
 
 
 def storage(seed: str, scope: Scope) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mlctl.dataclasses import replace
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources import arm_body, by_schema, compute, endpoints
-from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.resources import arm_body, by_schema, compute
+from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad
 
 _ALL, _MOST_MIRRORED = 100, 50  # percent of the requests
@@ -17,54 +18,50 @@ _TIMES = ("initialDelay", "period", "timeout")
 _COUNTS = ("successThreshold", "failureThreshold")
 
 
-def accept_endpoint(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept_endpoint(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of an online endpoint over `old`."""
-    endpoints.check_name(address, old)
-    top, properties = arm_body.read_body(body)
-    for name in ("scoringUri", "swaggerUri"):
-        properties.pop(name, None)
+    address, old = request.address, request.old
+    arm_body.check_endpoint_name(request)
+    top, properties = arm_body.read_body(request, "scoringUri", "swaggerUri")
     keys = properties.pop("keys", None) or (old.body["properties"].get("keys") if old else None)
     arm_body.set_enum(properties, "authMode", ("Key", "AMLToken", "AADToken"), "Key")
     arm_body.set_enum(properties, "publicNetworkAccess", _ACCESS, "Enabled")
-    properties["traffic"] = _shares(context, address, properties, "traffic")
-    properties["mirrorTraffic"] = _shares(context, address, properties, "mirrorTraffic")
+    properties["traffic"] = _shares(request, properties, "traffic")
+    properties["mirrorTraffic"] = _shares(request, properties, "mirrorTraffic")
     _check_sums(properties["traffic"], properties["mirrorTraffic"])
-    endpoint_id = {"azureml.onlineendpointid": address.id(context.scope)}
-    arm_body.merge_properties(context, address, old, properties, endpoint_id)
-    region = arm_body.region_name(top.get("location") or context.location)
+    endpoint_id = {"azureml.onlineendpointid": address.id(request.scope)}
+    arm_body.merge_properties(request, properties, endpoint_id)
+    region = arm_body.region_name(top.get("location") or request.location)
     host = (
         f"https://{address.name}.{old.body['location'] if old else region}.inference.ml.azure.com"
     )
-    stored = by_schema.accept(context, address, {**top, "properties": properties}, old)
+    stored = by_schema.accept(replace(request, body={**top, "properties": properties}))
     uris = {"scoringUri": f"{host}/score", "swaggerUri": f"{host}/swagger.json"}
     secret = {"keys": keys} if keys else {}  # no answer shows them
     stored["properties"] = dict(sorted({**stored["properties"], **uris, **secret}.items()))
     return {**stored, "kind": "Managed"}
 
 
-def accept_deployment(
-    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
-) -> dict[str, Data]:
+def accept_deployment(request: PutRequest) -> dict[str, Data]:
     """Return the body to store for a PUT of an online deployment over `old`."""
-    endpoints.check_name(address, old)
-    endpoints.check_parent(context, address)
-    top, properties = arm_body.read_body(body)
+    arm_body.check_endpoint_name(request)
+    arm_body.check_parent(request)
+    top, properties = arm_body.read_body(request)
     arm_body.set_enum(properties, "endpointComputeType", ("Managed",), "Managed")
     size = properties.get("instanceType")
-    if old is None and isinstance(size, str):
-        compute.check_size(context, size)
+    if request.old is None and isinstance(size, str):
+        compute.check_size(request, size)
     arm_body.set_enum(properties, "egressPublicNetworkAccess", _ACCESS, "Enabled")
     _normalize_times(properties)
     _normalize_collector(properties)
     if "environmentVariables" in properties:
         properties["environmentVariables"] = arm_body.text_map(properties, "environmentVariables")
-    arm_body.merge_properties(context, address, old, properties, {})
+    arm_body.merge_properties(request, properties, {})
     sku = arm_body.section(top, "sku")
     capacity = arm_body.whole_number(sku.get("capacity", 1), 1, "sku.capacity")
     sku = {"name": "Default", "tier": "Standard", **sku, "capacity": capacity}
-    stored = by_schema.accept(context, address, {**top, "properties": properties, "sku": sku}, old)
+    body = {**top, "properties": properties, "sku": sku}
+    stored = by_schema.accept(replace(request, body=body))
     stored["properties"] = dict(sorted(stored["properties"].items()))
     return {**stored, "kind": "Managed"}
 
@@ -92,21 +89,21 @@ def _mode(collection: Mapping[str, Data]) -> str:
 
 
 def _shares(
-    context: RequestContext, address: Address, properties: Mapping[str, Data], property_name: str
+    request: PutRequest, properties: Mapping[str, Data], property_name: str
 ) -> dict[str, int]:
     """Return the shares of deployments, under their own names; all must exist.
 
     The error codes are unverified.
     """
-    shares: dict[str, int] = {}
+    endpoint, shares = request.address.name, dict[str, int]()
     for name, share in arm_body.section(properties, property_name).items():
         part_of = arm_body.whole_number(share, 0, f"{property_name}.{name}", _ALL)
-        deployment = context.find(Address("online-deployment", name, address.name), None)
+        deployment = request.find(Address("online-deployment", name, endpoint), None)
         if deployment is None or deployment.state in ("Creating", "Deleting", "Failed"):
             if not part_of:
                 continue
             state = deployment.state.lower() if deployment else "not there"
-            text = f"The deployment `{name}` of endpoint `{address.name}` is {state}"
+            text = f"The deployment `{name}` of endpoint `{endpoint}` is {state}"
             raise bad(f"{text}: it can get no {property_name}.", "DeploymentNotFound")
         shares[deployment.address.name] = part_of
     return {name: share for name, share in shares.items() if share}

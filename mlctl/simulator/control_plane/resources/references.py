@@ -11,12 +11,12 @@ from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.schema.text import with_article
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane.state.context import RequestContext
+from mlctl.simulator.control_plane.state.context import PutRequest
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import registry_scope
 
 
-def resolve(context: RequestContext, text: Data, kind: str) -> str:
+def resolve(request: PutRequest, text: Data, kind: str) -> str:
     """Return the ARM id of the resource that `text` names; without a version, the newest.
 
     What the service brings along stays as written; a label of a registry becomes the version that
@@ -29,13 +29,13 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
     if reference is None:
         raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
     if reference.address is None:
-        return resolved(context, reference.text, kind)
+        return resolved(request, reference.text, kind)
     if reference.label not in (None, LATEST):
         return reference.text
     other_scope = (
-        reference.scope if reference.scope and not _same(reference.scope, context.scope) else None
+        reference.scope if reference.scope and not _same(reference.scope, request.scope) else None
     )
-    resource = context.find(reference.address, other_scope)
+    resource = request.find(reference.address, other_scope)
     curated = ALL[kind].content.curated
     if resource is None and curated and reference.address.name.startswith(curated):
         return reference.text  # the service takes it, whether it is there or not (as recorded)
@@ -43,7 +43,7 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
         raise NotFound(
             f"{kind.capitalize()}NotFound",
             f"The {kind} `{reference.address}` that the request names "
-            f"does not exist in workspace `{(other_scope or context.scope).workspace}`.",
+            f"does not exist in workspace `{(other_scope or request.scope).workspace}`.",
         )
     if resource.state == "Deleting":
         raise NotFound(
@@ -51,10 +51,10 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
             f"The {kind} `{reference.address}` that the request names is being deleted.",
             status=404,
         )
-    return resource.address.id(other_scope or context.scope)
+    return resource.address.id(other_scope or request.scope)
 
 
-def resolved(context: RequestContext, text: str, kind: str) -> str:
+def resolved(request: PutRequest, text: str, kind: str) -> str:
     """Replace the label in a registry's URI by its version; other texts are unchanged.
 
     What no registry holds or lists has one version: an assumption.
@@ -64,7 +64,7 @@ def resolved(context: RequestContext, text: str, kind: str) -> str:
     if not label or not asset or name.casefold() != LATEST:
         return text
     address = Address(kind, asset.rpartition("/")[2])
-    stored = context.find(address, registry_scope(registry))
+    stored = request.find(address, registry_scope(registry))
     listed = catalog.registry_assets(registry, kind).get(address.name.casefold())
     version = stored.address.version if stored else listed.version if listed else 1
     return f"{head}/versions/{version}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from uuid import NAMESPACE_URL, uuid5
 
@@ -30,13 +30,16 @@ class StoredResource:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestContext:
-    """What the rules of a resource type may use to check one request.
+class PutRequest:
+    """A PUT of `body` at `address` over `old`, and what the rules of its kind may use to check it.
 
     `api_version` is the one that the request asks for; `find` looks a resource up in the same
     workspace, or in the given scope.
     """
 
+    address: Address
+    body: Mapping[str, Data]
+    old: StoredResource | None
     scope: Scope
     location: str
     now: float

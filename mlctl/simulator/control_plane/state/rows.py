@@ -1,4 +1,4 @@
-"""Queries and updates of workspaces and resources.
+"""Queries and updates of workspaces, resources and quotas.
 
 Every function takes the connection of a transaction or of a read.
 """
@@ -14,6 +14,7 @@ from typing import Any
 from mlctl.catalog.prices import PriceList, listed
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.facts import Claims
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state import clock, settings
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -304,3 +305,48 @@ def referrers(db: Connection, workspace_id: int, address: Address) -> list[Addre
         (key(address), workspace_id),
     )
     return [Address(*row) for row in rows]
+
+
+# Quotas are per subscription and region; triggers of the database keep the sums.
+def add_claims(db: Connection, resource: int, subscription: str, claims: Claims) -> None:
+    """Store what a resource claims."""
+    rows = [
+        (resource, subscription.casefold(), region, quota, claim.most)
+        for (region, quota), claim in claims.items()
+    ]
+    db.executemany("INSERT INTO quota_claims VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def drop_claims(db: Connection, resource: int) -> None:
+    """Remove the claims of a resource."""
+    db.execute("DELETE FROM quota_claims WHERE resource = ?", (resource,))
+
+
+def has_claims(db: Connection, resource: int) -> bool:
+    """Whether a resource claims anything: what a quota refused does not."""
+    claims = db.execute("SELECT 1 FROM quota_claims WHERE resource = ? LIMIT 1", (resource,))
+    return claims.fetchone() is not None
+
+
+def quotas_used(db: Connection, subscription: str, region: str) -> dict[str, int]:
+    """Return quota -> the amount used in a region."""
+    rows = db.execute(
+        "SELECT quota, amount FROM quota_usage WHERE subscription = ? AND region = ?",
+        (subscription.casefold(), region),
+    )
+    return dict(rows.fetchall())
+
+
+def quota_limits(db: Connection, subscription: str, region: str) -> dict[str, int]:
+    """Return quota -> the limit that was set in a region."""
+    rows = db.execute(
+        "SELECT quota, amount FROM quota_limits WHERE subscription = ? AND region = ?",
+        (subscription.casefold(), region),
+    )
+    return dict(rows.fetchall())
+
+
+def set_quota_limit(db: Connection, subscription: str, region: str, quota: str, limit: int) -> None:
+    """Set the limit of a quota."""
+    at = (subscription.casefold(), region, quota, limit)
+    db.execute("INSERT OR REPLACE INTO quota_limits VALUES (?, ?, ?, ?)", at)

@@ -237,25 +237,6 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
 OLDEST, VERSION = 6, 11  # the oldest version that can be read, and the one that is written
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 
-TABLES = (
-    "resource_references",
-    "quota_claims",
-    "quota_usage",
-    "quota_limits",
-    "operations",
-    "faults",
-    "commands",
-    "ended_jobs",
-    "jobs",
-    "workloads",
-    "locks",
-    "activity",
-    "leases",
-    "journals",
-    "resources",
-    "workspaces",
-)  # what a reset empties; `world` and `engine` have one row each
-
 
 def create(connection: sqlite3.Connection) -> None:
     """Create the tables, or bring old ones up to date, unless another process has meanwhile."""

@@ -54,11 +54,11 @@ def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceSta
     return replace(state, id=workspace_id)
 
 
-_PART = re.compile(r"\w[\w.()-]{0,89}")  # ARM's names of resource groups, the widest of the three
+_PART = r"\w[\w.()-]{0,89}"  # ARM's names of resource groups, the widest of the three
 
 
 def _check_scope(scope: Scope) -> None:
     for part in (scope.subscription, scope.resource_group, scope.workspace):
-        if not _PART.fullmatch(part):
+        if not re.fullmatch(_PART, part):
             text = f"`{part}` is no name of a subscription, resource group or workspace."
             raise bad(text, "InvalidResourceName")
