@@ -14,7 +14,7 @@ from mlctl.emulator.arm import jobs
 from mlctl.emulator.http.messages import HttpError, Response, json_response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.storage import materials
+from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
@@ -45,7 +45,7 @@ def score(call: Call) -> Response:
             call.handle, endpoint.address, deployment, servers.draw(call.state.seed)
         )
         sent = call.request.body.decode("utf-8", "replace")
-        answer = servers.answer(call.handle, resource, partial(materials.locate, call), sent)
+        answer = servers.answer(call.handle, resource, partial(uploads.locate_files, call), sent)
     except NotFound as error:
         return Response(404, _TEXT, error.message.encode())
     except Permanent as error:
@@ -64,11 +64,15 @@ def describe(call: Call) -> Response:
     title = endpoint.address.name
     text = f"API specification for the Azure Machine Learning service {title}"
     newest = call.request.query_value("version", "2") == "3"
-    scored: Data = {"responses": {"200": {"description": "The response of the scoring script."}}}
+    scored: dict[str, Data] = {
+        "responses": {"200": {"description": "The response of the scoring script."}}
+    }
     schema: Data = {"schema": {"type": "object"}}
     if newest:
-        scored["requestBody"] = {"required": True, "content": {"application/json": schema}}
+        version, body = {"openapi": "3.0.3"}, {"content": {"application/json": schema}}
+        scored["requestBody"] = {"required": True, **body}
     else:
+        version = {"swagger": "2.0"}
         scored["parameters"] = [{"in": "body", "name": "serviceInputPayload", **schema}]
     healthy = {"responses": {"200": {"description": "The service is up: the text `Healthy`."}}}
     paths: Data = {
@@ -76,7 +80,6 @@ def describe(call: Call) -> Response:
         "/score": {"post": {"operationId": "RunMLService", **scored}},
     }
     info = {"title": title, "description": text, "version": "1.0"}
-    version = {"openapi": "3.0.3"} if newest else {"swagger": "2.0"}
     return json_response({**version, "info": info, "paths": paths})
 
 
