@@ -269,6 +269,10 @@ class Loader:
             document = with_job(document, kind.content.job, self._read_named)
         _hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
+        if ": 20" in document.source.text:  # as a date of this century begins
+            from mlctl.schema.dates import unquoted_dates  # noqa: PLC0415 - few files have any
+
+            self.report.extend(unquoted_dates(document, kind.schema))
         return build(document, kind)
 
 

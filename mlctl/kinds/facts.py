@@ -250,7 +250,6 @@ class AzFacts:
     - `list_flags`: fields that filter `list`. `limits_lists`: whether it has --max-results.
     - `resize_flag`: the field that `resize` changes.
     - `sample`: a file of `samples/` and a name in it, for examples of commands without their own.
-    - `not_here`: commands of az (`mount`) and flags that mlctl lacks, and why.
     """
 
     present: bool = True
@@ -267,4 +266,3 @@ class AzFacts:
     limits_lists: bool = False
     resize_flag: Flag | None = None
     sample: tuple[str, str] = ("", "")
-    not_here: Mapping[str, str] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from mlctl.source import Document
 
 # `azureml:NAME`, `https://...`; `file:` is local, a letter and a colon is a drive
 _SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
+_ARM_ID = "/subscriptions/"
 _NOT_CLUSTERS = ("local", "serverless")  # values of `compute` that are not a resource
 
 
@@ -166,7 +167,9 @@ def _is_no_resource(value: str) -> bool:
 
 def is_local(value: Data) -> bool:
     """Whether a value is a local path, rather than a reference, a URI or content."""
-    return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
+    if not isinstance(value, str) or not value or "\n" in value or value[:15] == _ARM_ID:
+        return False
+    return not _SCHEME.match(value)
 
 
 def local_path(value: str) -> Path:

@@ -114,6 +114,14 @@ def test_components_that_components_name_are_read_too(tmp_path: Path) -> None:
     assert found(tmp_path, DEPLOYMENT) == ["MLC358 b.yml:3:1"]
 
 
+def test_a_date_without_quotes_is_no_text_where_az_takes_text(tmp_path: Path) -> None:
+    (tmp_path / "conda.yml").write_text(GOOD)
+    dated = ENVIRONMENT.replace("version: 1", "version: 2026-01-02")
+    assert found(tmp_path, dated) == ["MLC103 main.yml:3:10"]
+    assert found(tmp_path, dated.replace("2026-01-02", '"2026-01-02"')) == []
+    assert found(tmp_path, f"{ENVIRONMENT}tags: {{made: 2026-01-02}}\n") == []
+
+
 def test_a_flow_that_a_step_names_is_not_read_as_a_component(tmp_path: Path) -> None:
     flow = "https://azuremlschemas.azureedge.net/promptflow/latest/Flow.schema.json"
     (tmp_path / "flow.dag.yaml").write_text(f"$schema: {flow}\ninputs: {{url: {{type: string}}}}\n")

@@ -337,6 +337,14 @@ def test_a_deployment_comes_back_flattened_and_means_the_same() -> None:
         assert differences(said.form.fields, wanted, had, SCOPE) == []
 
 
+def test_a_truth_value_in_a_mapping_is_not_the_number_one() -> None:
+    fields = KINDS["model"].forms[-1].fields
+    pickled: Values = {("flavors",): {"sklearn": {"pickled": True}}}
+    numbered: Values = {("flavors",): {"sklearn": {"pickled": 1}}}
+    assert differences(fields, pickled, pickled, SCOPE) == []
+    assert [change.at for change in differences(fields, pickled, numbered, SCOPE)] == [("flavors",)]
+
+
 def test_an_endpoint_with_keys_of_the_services_own_means_the_same() -> None:
     said = endpoint(properties={"mine": 1})
     own = {"mine": "1", "azureml.onlineendpointid": "x"}

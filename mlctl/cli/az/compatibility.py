@@ -33,7 +33,7 @@ class Compatibility:
 
 @cache
 def compatibility() -> Compatibility:
-    """Return the tables of the data file, and what the kinds add."""
+    """Return the tables of the data file."""
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     tables: dict[str, dict[str, str]] = {"flags": {}, "commands": {}, "elsewhere": {}}
     assets = [kind.name for kind in KINDS.values() if kind.versioned]
@@ -42,9 +42,6 @@ def compatibility() -> Compatibility:
         tables["flags"] |= dict.fromkeys(flags, entry["why"])
         for name, table in tables.items():
             table.update(dict.fromkeys(entry.get(name, ()), entry["why"]))
-    for kind in KINDS.values():
-        for name, why in kind.az.not_here.items():
-            tables["flags" if " --" in name else "commands"][f"{kind.name} {name}"] = why
     retired = {command: _RETIRED.format(instead) for command, instead in data["retired"].items()}
     tables["elsewhere"] |= retired
     return Compatibility(**tables, better=data["better"])

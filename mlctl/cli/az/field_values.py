@@ -159,6 +159,8 @@ def values(
         typed = texts.get(flag.parameter)
         if typed is not None:
             yield from _values(flag, typed, field_of(kind, flag.at))
+    if texts.get("user_assigned_identities") and not texts.get("identity_type"):
+        yield FlagValue(("identity", "type"), "user_assigned", "--identity-type", "user_assigned")
 
 
 def field_of(kind: Kind, at: Pointer) -> Schema:

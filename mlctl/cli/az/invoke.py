@@ -68,7 +68,7 @@ def invoke(
         notice = job_.body["properties"].get("run", {}).get("notice")
         if notice:
             session.note(notice)
-        jobs.print_job(session, job_, printing.output, printing.query)
+        jobs.print_job(session, job_, printing)
 
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
@@ -109,7 +109,7 @@ def of_deployment(
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
         listed = runs.list(endpoint, deployment)
-        jobs.print_job(session, listed, printing.output, printing.query)
+        jobs.print_job(session, listed, printing)
 
 
 # Beyond the commands that all kinds have, by kind.

@@ -58,7 +58,7 @@ def update(
             if edited.get(key) != current.get(key)
         }
         job = jobs.change(name, changes) if changes else job
-        print_job(session, job, printing.output, printing.query)
+        print_job(session, job, printing)
         if web:
             show_page(session, job)
 

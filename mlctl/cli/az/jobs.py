@@ -24,13 +24,12 @@ from mlctl.backends.ports.jobs import (
 )
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
-from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.shell.output import ChartOutputFormat, OutputArgs, Query, print_data
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
 
 Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
-Output = Annotated[OutputFormat | None, flag("--output", "-o", panel="Global Arguments")]
 Limit = Annotated[str, flag("--limit", metavar="DURATION")]
 Web = Annotated[bool, flag("--web", "-e")]
 EVER = "365d"
@@ -53,27 +52,24 @@ def jobs_of(backend: Backend) -> Jobs:
     return backend.jobs
 
 
-def show(
-    session: Session, name: Name, web: Web = False, output: Output = None, query: Query = None
-) -> None:
+def show(session: Session, printing: OutputArgs, name: Name, web: Web = False) -> None:
     """Show a job: its settings, status and resource usage."""
     with opened(session) as jobs:
         let_time_pass(session, jobs, name)
         job = jobs.show(name)
-        print_job(session, job, output, query)
+        print_job(session, job, printing)
         if web:
             show_page(session, job)
 
 
 def list_(
     session: Session,
+    printing: OutputArgs,
     max_results: int = flag("-r", default=50, min=1, metavar="N"),
     all_results: bool = flag(default=False),
     parent: str | None = flag("--parent-job-name", "-p", metavar="NAME"),
     archived_only: bool = flag(default=False),
     include_archived: bool = flag(default=False),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """List the jobs of the workspace, newest first, or the child jobs of a job."""
     view = JobListView.ALL if include_archived else JobListView.ACTIVE
@@ -84,21 +80,20 @@ def list_(
         listed = (
             jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
         )
-        print_job(session, listed, output, query)
+        print_job(session, listed, printing)
 
 
 def wait(
     session: Session,
+    printing: OutputArgs,
     name: Name,
     limit: Limit = EVER,
-    output: Output = None,
-    query: Query = None,
 ) -> Exit:
     """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
         job = _last(jobs.follow(name, length, detail=False)).job
-        print_job(session, job, output, query)
+        print_job(session, job, printing)
     return ended(session, job)
 
 
@@ -161,10 +156,10 @@ def _log_row(point: MetricPoint) -> dict[str, Data]:
     return {"metric": point.name, **times, "value": value}
 
 
-def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> None:
+def cancel(session: Session, printing: OutputArgs, name: Name) -> None:
     """Cancel a job. A job that has ended cannot be cancelled."""
     with opened(session) as jobs:
-        print_job(session, jobs.cancel(name), output, query)
+        print_job(session, jobs.cancel(name), printing)
 
 
 def archive(session: Session, name: Name) -> None:
@@ -223,15 +218,13 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
-def print_job(
-    session: Session, job: Job | list[Job], output: OutputFormat | None, query: str | None
-) -> None:
+def print_job(session: Session, job: Job | list[Job], printing: OutputArgs) -> None:
     """Print a job on stdout, or a list of jobs."""
     from mlctl.render.cloud import jobs
 
     several = job if isinstance(job, list) else [job]
     data = [jobs.resource(item, session.scope) for item in several]
-    print_data(session, data if several is job else data[0], output, query, jobs.LIST)
+    printing.print(session, data if several is job else data[0], jobs.LIST)
 
 
 def ended(session: Session, job: Job) -> Exit:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mlctl import source
-from mlctl.cli.az.jobs import Output
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
-from mlctl.cli.shell.output import Query, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.diagnostics import Report
 from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get
@@ -21,11 +20,10 @@ _COLUMNS: Columns = {"Name": ("name",), "Location": ("location",)}
 
 def create(
     session: Session,
+    printing: OutputArgs,
     file: str | None = flag("-f", metavar="FILE"),
     name: str | None = flag("-n", metavar="NAME"),
     location: str | None = flag("-l", metavar="REGION"),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """Create a registry, or update it from the file, and print it."""
     data = read_document(session, file, "registry") if file else {}
@@ -34,7 +32,7 @@ def create(
         raise UsageError("a registry has a name and a location: in the file, or by flags")
     with session.registries(_PLACE) as backend:
         backend.create_registry(named, region, _body(data, region))
-    show(session, named, output, query)
+    show(session, printing, named)
 
 
 def _body(data: Mapping[str, Data], location: str) -> dict[str, Data]:
@@ -107,9 +105,8 @@ def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]
 
 def show(
     session: Session,
+    printing: OutputArgs,
     name: str = flag("-n", metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """Print a registry. Exits with 3 if it does not exist."""
     if not name:
@@ -119,14 +116,14 @@ def show(
     if name.casefold() not in registries:
         text = f"There is no registry {name}.\nTo list them: mlctl registry list"
         raise NotFound("ResourceNotFound", text, status=404)
-    print_data(session, _printed(registries[name.casefold()]), output, query, _COLUMNS)
+    printing.print(session, _printed(registries[name.casefold()]), _COLUMNS)
 
 
-def list_(session: Session, output: Output = None, query: Query = None) -> None:
+def list_(session: Session, printing: OutputArgs) -> None:
     """Print the registries of the resource group."""
     with session.registries(_PLACE) as backend:
         data = [_printed(body) for body in backend.registries()]
-    print_data(session, data, output, query, _COLUMNS)
+    printing.print(session, data, _COLUMNS)
 
 
 def delete(

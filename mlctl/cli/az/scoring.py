@@ -14,7 +14,7 @@ from mlctl.cli.az.args import PolicyArgs
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands
-from mlctl.cli.shell.output import OutputArgs, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.files import expanded
 from mlctl.files import read as read_file
 from mlctl.kinds.address import Address
@@ -56,7 +56,7 @@ def invoke(
             handle: Any = getattr(backend, "handle")  # noqa: B009 - the local one has it
             answer = servers.answer_once(handle, endpoint, deployment_name, *code)
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    print_data(session, text, printing.output, printing.query)
+    printing.print(session, text)
 
 
 def get_credentials(
@@ -65,7 +65,7 @@ def get_credentials(
     """Print the keys of an online endpoint, or a token. No other command prints them."""
     with _scoring(session) as backend:
         data = dict(backend.credentials(Address("online-endpoint", name)))
-    print_data(session, data, printing.output, printing.query, secret=True)
+    printing.print(session, data, secret=True)
 
 
 def regenerate_keys(
@@ -97,7 +97,7 @@ def get_logs(
     with _scoring(session) as backend:
         address = Address("online-deployment", name, endpoint_name)
         text = backend.logs(address, lines, _WIRE[container])
-    print_data(session, text, printing.output, printing.query)
+    printing.print(session, text)
 
 
 @contextmanager

@@ -11,14 +11,14 @@ from mlctl.backends.ports.jobs import Job, Jobs
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
-from mlctl.cli.az.jobs import Output, Web
+from mlctl.cli.az.jobs import Web
 from mlctl.cli.az.stream import stream
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, duration
-from mlctl.cli.shell.output import OutputArgs, Query, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.cli.shell.rule_choice import Ignore, ignored, new_report
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
@@ -81,7 +81,7 @@ def create(
             jobs.write(expanded(args.save_as), [dump(data)])
         jobs.let_time_pass(session, runs, job.name)
         shown = runs.show(job.name)
-        jobs.print_job(session, shown, printing.output, printing.query)
+        jobs.print_job(session, shown, printing)
         if args.web:
             jobs.show_page(session, shown)
     return stream(session, job.name, None) if args.stream else Exit.OK
@@ -100,7 +100,7 @@ def validate(
     with session.backend() as backend:
         failed = resources(session, backend, args) is None
     result = "Failed" if failed else "Succeeded"
-    print_data(session, {"result": result}, printing.output, printing.query)
+    printing.print(session, {"result": result})
     return Exit.ERROR if failed else Exit.OK
 
 
@@ -124,11 +124,10 @@ def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], fo
 
 def submit(
     session: Session,
+    printing: OutputArgs,
     time: str = flag("--duration", default=..., metavar="DURATION"),
     name: str | None = flag("-n", metavar="NAME"),
     job_name: str | None = flag(metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """Submit a job to the classic batch service, as its clients did with a pool id."""
     from mlctl.backends.local.backend import LocalBackend
@@ -138,7 +137,7 @@ def submit(
         if not isinstance(backend, LocalBackend):
             raise Permanent("RetiredService", "the classic batch service has been retired")
         job = backend.jobs.submit(name, length, job_name)
-        jobs.print_job(session, job, output, query)
+        jobs.print_job(session, job, printing)
 
 
 def resources(
@@ -219,7 +218,7 @@ def trigger(
             text = f"the {backend.name} backend cannot start jobs of schedules"
             raise Permanent("NotSupported", text)
         job = backend.trigger(Address("schedule", name))
-    print_data(session, {"job_name": job}, printing.output, printing.query)
+    printing.print(session, {"job_name": job})
 
 
 COMMANDS: Mapping[str, Commands] = {

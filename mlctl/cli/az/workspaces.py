@@ -9,11 +9,10 @@ from typing import Protocol, cast
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces, WritesWorkspaces
 from mlctl.cli.az.args import SetFlag
-from mlctl.cli.az.jobs import Output
 from mlctl.cli.az.registry_commands import read_document
 from mlctl.cli.shell import Exit, Group, Session, TypedFlag, UsageError, flag
 from mlctl.cli.shell.command import flag_values
-from mlctl.cli.shell.output import Query, print_data
+from mlctl.cli.shell.output import OutputArgs
 from mlctl.dataclasses import dataclass
 from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get, put
@@ -102,18 +101,14 @@ class WorkspaceArgs:
     no_wait: bool = flag(default=False)
 
 
-def create(
-    session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
-) -> None:
+def create(session: Session, printing: OutputArgs, args: WorkspaceArgs) -> None:
     """Create a workspace in the simulated cloud and print it."""
-    _write(session, args, output, query, is_new=True)
+    _write(session, args, printing, is_new=True)
 
 
-def update(
-    session: Session, args: WorkspaceArgs, output: Output = None, query: Query = None
-) -> None:
+def update(session: Session, printing: OutputArgs, args: WorkspaceArgs) -> None:
     """Change a workspace in the simulated cloud. Settings that are not given stay the same."""
-    _write(session, args, output, query, is_new=False)
+    _write(session, args, printing, is_new=False)
 
 
 def delete(
@@ -141,12 +136,11 @@ def delete(
 
 def provision_network(
     session: Session,
+    printing: OutputArgs,
     name: str | None = flag("-n", metavar="NAME"),
     *,
     include_spark: bool = flag(default=False),
     no_wait: bool = flag(default=False),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """Provision the managed network of a workspace in the simulated cloud."""
     del no_wait
@@ -158,12 +152,10 @@ def provision_network(
             " --managed-network allow_internet_outbound` gives it one"
         )
     data = {"spark_ready": include_spark and status == "Active", "status": status}
-    print_data(session, data, output, query)
+    printing.print(session, data)
 
 
-def _write(
-    session: Session, args: WorkspaceArgs, output: Output, query: Query, *, is_new: bool
-) -> None:
+def _write(session: Session, args: WorkspaceArgs, printing: OutputArgs, *, is_new: bool) -> None:
     with _writing(session) as backend:
         data = _data(session, args)
         name = str(data.get("name") or backend.scope.workspace)
@@ -177,7 +169,7 @@ def _write(
         backend.write_workspace(name, data.get("location"), _body(data))
         if data.get("provision_network_now"):
             backend.provision_network(name)
-        print_data(session, _printed(backend.workspace(name)), output, query, _COLUMNS)
+        printing.print(session, _printed(backend.workspace(name)), _COLUMNS)
 
 
 def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
@@ -270,21 +262,20 @@ def _writing(session: Session) -> Iterator[WritableBackend]:
 
 def show(
     session: Session,
+    printing: OutputArgs,
     name: str | None = flag("-n", metavar="NAME"),
-    output: Output = None,
-    query: Query = None,
 ) -> None:
     """Print a workspace. Exits with 3 if it does not exist."""
     with session.backend() as backend:
         body = _reader(backend).workspace(name or backend.scope.workspace)
-        print_data(session, _printed(body), output, query, _COLUMNS)
+        printing.print(session, _printed(body), _COLUMNS)
 
 
-def list_(session: Session, output: Output = None, query: Query = None) -> None:
+def list_(session: Session, printing: OutputArgs) -> None:
     """Print the workspaces of the subscription, or of the resource group of -g."""
     with session.backend() as backend:
         bodies = _reader(backend).workspaces(session.flags.resource_group)
-        print_data(session, [_printed(body) for body in bodies], output, query, _COLUMNS)
+        printing.print(session, [_printed(body) for body in bodies], _COLUMNS)
 
 
 def _reader(backend: Backend) -> SupportsWorkspaces:

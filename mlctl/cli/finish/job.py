@@ -50,14 +50,14 @@ def build_offer(session: Session, request: Request) -> Offer | None:
         if output:
             _check_checkpoint(job, output, resumes or output)
         graph = with_live(graphs.build([job, *assets], backend.scope), backend, job.address)
-        wanted = _build_request(session, backend, request)
-        subject = read_job(graph, job, rounds_of(job), wanted)
+        forecast_request = _build_request(session, backend, request)
+        subject = read_job(graph, job, rounds_of(job), forecast_request)
         body = submit.body(job, backend.scope)["properties"]
     if subject.cluster is None and body["jobType"] == "Pipeline":
         raise UsageError("the steps run on serverless compute: give them a low-priority cluster.")
     offer = request.offer(
         _compare_policies(request, subject),
-        wanted.workload,
+        forecast_request.workload,
         re.sub(r"[^A-Za-z0-9]+", "-", Path(str(args.file)).stem).strip("-") or "job",
         subject.cluster.address.name if subject.cluster is not None else "",
         endpoint="",
@@ -91,11 +91,11 @@ def build_component_offer(session: Session, request: Request, deployment: Addres
         live = backend.read([component]).get(component)
         at = ("properties", "componentSpec", "jobs")
         rounds = of_steps(pointer.get(live.body, at) or {} if live is not None else {})
-        wanted = _build_request(session, backend, request)
-        subject = read_job(graph, resource, rounds, wanted)
+        forecast_request = _build_request(session, backend, request)
+        subject = read_job(graph, resource, rounds, forecast_request)
     return request.offer(
         _compare_policies(request, subject),
-        wanted.workload,
+        forecast_request.workload,
         str(deployment.parent),
         deployment.name,
         endpoint=deployment.parent,

@@ -42,7 +42,7 @@ class PlanForecast:
     """A forecast at the end of `plan --simulate`."""
 
     args: PlanForecastArgs
-    wanted: Wanted
+    request: Wanted
 
     @classmethod
     def of(
@@ -66,12 +66,12 @@ class PlanForecast:
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
-        wanted = wanted_of(session, subject, work, SimulationSettings())
-        if wanted.workload.files is None and wanted.mini_batches is None:
+        request = wanted_of(session, subject, work, SimulationSettings())
+        if request.workload.files is None and request.mini_batches is None:
             raise UsageError("--simulate needs --files N, --mini-batches N or --input DIR.")
         if not any((work.seconds_per_file, work.seconds_per_mini_batch, work.trace)):
             raise UsageError("--simulate needs --seconds-per-file S or --seconds-per-mini-batch S.")
-        return cls(args, wanted)
+        return cls(args, request)
 
     def document(self, plan: Plan, graph: Graph, backend: Backend) -> dict[str, Any]:
         """Return the forecast as data; the backend is read for the current state."""
@@ -96,15 +96,17 @@ class PlanForecast:
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
 
-        stated = replace(self.wanted.prices, region=plan.location or self.wanted.prices.region)
-        wanted = replace(self.wanted, deployment=address, workspace=str(plan.scope), prices=stated)
+        stated = replace(self.request.prices, region=plan.location or self.request.prices.region)
+        request = replace(
+            self.request, deployment=address, workspace=str(plan.scope), prices=stated
+        )
         try:
-            planned = read(with_live(graph, backend, address), wanted)
+            planned = read(with_live(graph, backend, address), request)
         except ForecastError as error:
             return PlannedDeployment(str(address), why=str(error))
         try:
             return PlannedDeployment(
-                str(address), planned, read(with_live(Graph({}, ()), backend, address), wanted)
+                str(address), planned, read(with_live(Graph({}, ()), backend, address), request)
             )
         except ForecastError:
             return PlannedDeployment(str(address), planned)

@@ -293,14 +293,14 @@ def training(
     graph = read_graph(session, paths, declared.override, ignore)
     if graph is None:
         return Exit.ERROR
-    wanted = Wanted(
+    request = Wanted(
         _workload(work),
         prices=stated_prices(session, declared),
         settings=settings_of(delays, cloud),
     )
     weathers_, main = weathers(study.weather, study)
     with refusals():
-        subject = read(graph, wanted)
+        subject = read(graph, request)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
         options = training_report.Options(str(study.seed), study.runs or RUNS, main)

@@ -79,11 +79,13 @@ def read_subject(
     graph = read_graph(session, paths, args.override, ignore) if paths else Graph({}, ())
     if graph is None:
         return None
-    wanted = wanted_of(session, args, work, settings)
-    if wanted.deployment is not None and kind_of(wanted.deployment).plan.routes:
-        wanted = replace(wanted, deployment=default_deployment(session, graph, wanted.deployment))
-    whole, workspace = _complete(session, graph, wanted.deployment, _edit(args.override))
-    return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
+    request = wanted_of(session, args, work, settings)
+    if request.deployment is not None and kind_of(request.deployment).plan.routes:
+        request = replace(
+            request, deployment=default_deployment(session, graph, request.deployment)
+        )
+    whole, workspace = _complete(session, graph, request.deployment, _edit(args.override))
+    return read(whole, replace(request, workspace=workspace, timeout_grows=grows))
 
 
 def wanted_of(

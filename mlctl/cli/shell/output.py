@@ -32,6 +32,12 @@ class OutputArgs:
     output: OutputFormat | None = flag("-o", panel=GLOBAL)
     query: Query = None
 
+    def print(
+        self, session: Session, data: Data, columns: Columns | None = None, *, secret: bool = False
+    ) -> None:
+        """Print data on stdout, as `print_data` does."""
+        print_data(session, data, self.output, self.query, columns, secret=secret)
+
 
 def print_data(
     session: Session,

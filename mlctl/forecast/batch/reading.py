@@ -82,32 +82,32 @@ class Subject:
         return self.deployment.label()
 
 
-def read(graph: Graph, wanted: Wanted) -> Subject:
+def read(graph: Graph, request: Wanted) -> Subject:
     """Read the scenario that files and flags describe.
 
     Raises:
         ForecastError: they describe none, or an impossible one.
     """
-    deployment = _deployment(graph, wanted)
-    cluster = cluster_of(graph, deployment, wanted.workspace)
+    deployment = _deployment(graph, request)
+    cluster = cluster_of(graph, deployment, request.workspace)
     if cluster is None:
         raise ForecastError("the deployment names no cluster", deployment.label())
     size = number_of(deployment, _MINI_BATCH_SIZE, 10, 1)
-    files = wanted.workload.files
-    if wanted.mini_batches is not None:
-        files = wanted.mini_batches * size
+    files = request.workload.files
+    if request.mini_batches is not None:
+        files = request.mini_batches * size
     if files is None:
         raise ForecastError(
             "the amount of work is unknown: give --files N, --mini-batches N or --input DIR"
         )
     if files < 1:
         raise ForecastError("the number of files must be 1 or more")
-    spec, rate = cluster_spec(cluster, wanted.prices)
+    spec, rate = cluster_spec(cluster, request.prices)
     job = BatchSpec(
         f"1/{JOB}",
         spec.name,
         files,
-        batch_work(wanted.workload),
+        batch_work(request.workload),
         size,
         number_of(deployment, "instance_count", 1, 1, MOST_NODES),
         number_of(deployment, "max_concurrency_per_instance", 1, 1, MOST_NODES),
@@ -118,14 +118,14 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
     scenario = Scenario(
         spec,
         job,
-        wanted.settings,
+        request.settings,
         rate.usd,
-        price_ratio=wanted.prices.ratio,
-        price_list=wanted.prices.origin_for(cluster),
+        price_ratio=request.prices.ratio,
+        price_list=request.prices.origin_for(cluster),
         spot_rate=rate,
     )
-    subject = Subject(scenario, deployment, cluster, wanted.workspace)
-    _check(subject, timeout_grows=wanted.timeout_grows)
+    subject = Subject(scenario, deployment, cluster, request.workspace)
+    _check(subject, timeout_grows=request.timeout_grows)
     return subject
 
 
@@ -207,21 +207,21 @@ def check_deadline(deadline_s: float | None, settings: SimulationSettings) -> No
         )
 
 
-def _deployment(graph: Graph, wanted: Wanted) -> Resource:
+def _deployment(graph: Graph, request: Wanted) -> Resource:
     """Find the deployment that takes the job: the named one, or else the only one."""
     deployments = {
         address: resource
         for address, resource in graph.resources.items()
         if field_of(resource, _MINI_BATCH_SIZE) is not None
     }
-    named = wanted.deployment
+    named = request.deployment
     if named is not None and named in deployments:
         return deployments[named]
     if named is None and len(deployments) == 1:
         return next(iter(deployments.values()))
     names = ", ".join(map(str, deployments)) or "none that scores mini-batches"
     where_declared = (
-        f"in the files or the workspace {wanted.workspace}" if wanted.workspace else "declared"
+        f"in the files or the workspace {request.workspace}" if request.workspace else "declared"
     )
     if named is not None:
         raise ForecastError(f"no deployment {named} is {where_declared}: there is {names}")

@@ -43,12 +43,12 @@ class TrainingSubject:
     size: str
 
 
-def read(graph: Graph, wanted: Wanted) -> TrainingSubject:
+def read(graph: Graph, request: Wanted) -> TrainingSubject:
     """Read the training job that files and flags describe."""
-    return read_job(graph, _job(graph), Rounds(), wanted)
+    return read_job(graph, _job(graph), Rounds(), request)
 
 
-def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> TrainingSubject:
+def read_job(graph: Graph, job: Resource, rounds: Rounds, request: Wanted) -> TrainingSubject:
     """Read a job of so many rounds, each as long as flags say; finished rounds are not lost.
 
     `job` is a job, or the deployment that runs it.
@@ -56,14 +56,16 @@ def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> Tra
     Raises:
         ForecastError: it cannot be forecast.
     """
-    work = wanted.workload
+    work = request.workload
     if not work.steps:
         raise ForecastError("the amount of work is unknown: give --steps N")
     if not work.seconds_per_step:
         raise ForecastError("the duration of a step is unknown: give --seconds-per-step S")
-    cluster_resource = _only_spare(graph, job) or cluster_of(graph, job, wanted.workspace)
+    cluster_resource = _only_spare(graph, job) or cluster_of(graph, job, request.workspace)
     cluster, rate, size = (
-        _serverless(job, wanted) if cluster_resource is None else _cluster(cluster_resource, wanted)
+        _serverless(job, request)
+        if cluster_resource is None
+        else _cluster(cluster_resource, request)
     )
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     if cluster_resource is not None and nodes > cluster.max_instances:
@@ -97,10 +99,10 @@ def read_job(graph: Graph, job: Resource, rounds: Rounds, wanted: Wanted) -> Tra
     scenario = TrainingScenario(
         cluster,
         spec,
-        wanted.settings,
+        request.settings,
         rate.usd,
-        price_ratio=wanted.prices.ratio,
-        price_list=wanted.prices.origin_for(cluster_resource, size),
+        price_ratio=request.prices.ratio,
+        price_list=request.prices.origin_for(cluster_resource, size),
     )
     return TrainingSubject(scenario, job, cluster_resource, size)
 
@@ -138,18 +140,18 @@ def _only_spare(graph: Graph, job: Resource) -> Resource | None:
     return spare[0] if spare else None
 
 
-def _cluster(cluster: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
-    spec, rate = cluster_spec(cluster, wanted.prices)
+def _cluster(cluster: Resource, request: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
+    spec, rate = cluster_spec(cluster, request.prices)
     return spec, rate, str(value_of(cluster, "size") or "")
 
 
-def _serverless(job: Resource, wanted: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
+def _serverless(job: Resource, request: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
     """Return serverless nodes for a job; their tier is its queue's."""
     size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
     spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
     tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
     label = job.label(("resources", "instance_type"))
-    price, rate = prices_of(size, wanted.prices.region, wanted.prices, label)
+    price, rate = prices_of(size, request.prices.region, request.prices, label)
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     spec = ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price)
     return spec, rate, size

@@ -19,7 +19,6 @@ _PROGRAMS = {
     "spark": ({"entry"}, {"compute", "resources"}),
     "pipeline": ({"name", "version", "jobs"}, {"compute", "settings"}),
 }
-_SIGNING = "registries are outside the workspace"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -63,9 +62,5 @@ KIND = Kind(
         needs_file=True,
         limits_lists=True,
         sample=("samples/components/train.yml", "train_model"),
-        not_here={
-            "create --skip-validation": "mlctl refuses what az would, before it sends anything",
-            "prepare-for-sign": _SIGNING,
-        },
     ),
 )

@@ -11,7 +11,6 @@ from mlctl.pointer import Data
 
 _SCHEMA = "data"
 _TYPES = ("uri_file", "uri_folder", "mltable")
-_IMPORT = "a preview for databases; `data create` registers data that is already in storage"
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -45,11 +44,5 @@ KIND = Kind(
         ),
         limits_lists=True,
         sample=("samples/data/patients.yml", "heart-patients"),
-        not_here={
-            "create --skip-validation": "mlctl refuses what az would, before it sends anything",
-            "import": _IMPORT,
-            "list-materialization-status": _IMPORT,
-            "mount": "the compute mounts what a job names; `data show` prints the path",
-        },
     ),
 )

@@ -53,8 +53,5 @@ KIND = Kind(
         limits_lists=True,
         needs_file=True,
         sample=("samples/datastores/images.yml", "images"),
-        not_here={
-            "mount": "the compute mounts what a job names; `datastore show` prints the location"
-        },
     ),
 )

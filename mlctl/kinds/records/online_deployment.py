@@ -17,11 +17,6 @@ _OWN = {
     "properties": ("AzureAsyncOperationUri", "azureml.onlineendpointid"),
     "environmentVariables": OWN_VARIABLES,
 }
-_LOCAL = (
-    "of deployments in Docker on this machine, which az runs; without it the local backend has one"
-    " at once"
-)
-_VERBS = ("create", "delete", "get-logs", "list", "show", "update")
 
 
 def _claims(value: facts.Effective, region: str) -> facts.Claims:
@@ -91,15 +86,6 @@ KIND = Kind(
             "Model": ("model",),
             "Size": ("instance_type",),
             "Instances": ("instance_count",),
-        },
-        not_here={
-            **{f"{verb} --local": _LOCAL for verb in _VERBS},
-            "create --local-enable-gpu": _LOCAL,
-            "update --local-enable-gpu": _LOCAL,
-            "create --vscode-debug": _LOCAL,
-            "update --vscode-debug": _LOCAL,
-            "create --package-model": "a preview, which makes an image of the model first",
-            "update --skip-script-validation": "problems of a script are reported, not refused",
         },
     ),
 )

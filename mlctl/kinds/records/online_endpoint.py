@@ -11,11 +11,6 @@ from mlctl.pointer import Data
 
 # As recorded: online-endpoint-put-create.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
-_LOCAL = (
-    "of endpoints in Docker on this machine, which az runs; without it the local backend has one"
-    " at once"
-)
-_VERBS = ("create", "delete", "get-credentials", "invoke", "list", "show", "update")
 
 
 def _claims(_value: facts.Effective, region: str) -> facts.Claims:
@@ -67,8 +62,5 @@ KIND = Kind(
             facts.flag("--traffic -r", "traffic"),
             facts.flag("--mirror-traffic", "mirror_traffic"),
         ),
-        not_here={
-            **{f"{verb} --local": _LOCAL for verb in _VERBS},
-        },
     ),
 )

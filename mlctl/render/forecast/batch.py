@@ -299,8 +299,8 @@ def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid, Grid]:
 
 
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    first, *others_ = (grid(table, styler) for table in grids(data))
-    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *others_))
+    first, *later_tables = (grid(table, styler) for table in grids(data))
+    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *later_tables))
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -123,7 +123,7 @@ def grid(table: Grid, styler: Styler) -> list[str]:
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = []
     for line in (heads, *rows):
-        first, *others_ = zip(line, widths, strict=True)
-        padded = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in others_)]
+        first, *columns = zip(line, widths, strict=True)
+        padded = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in columns)]
         lines.append("  ".join(padded).rstrip())
     return [styler.apply(lines[0], Style.BOLD), *lines[1:]]

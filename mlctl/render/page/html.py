@@ -164,8 +164,8 @@ def _table(part: Table) -> str:
 
 
 def _cells(row: Sequence[str]) -> str:
-    first, *others_ = row
-    cells = "".join(f"<td>{text(cell)}</td>" for cell in others_)
+    first, *values = row
+    cells = "".join(f"<td>{text(cell)}</td>" for cell in values)
     return f'<th scope="row">{text(first)}</th>{cells}'
 
 

@@ -118,6 +118,14 @@ def test_an_error_inside_of_a_value_points_at_its_flag(mlctl: Run) -> None:
     assert f"--> <command line>:1:{len(line) + 2}\n" in done.err
 
 
+def test_identities_of_the_user_say_of_which_type_they_are(mlctl: Run) -> None:
+    mlctl(*SPOT)
+    line = ("compute", "update", "-n", "spot", "--user-assigned-identities", f"{UAI}/one")
+    identity = mlctl(*line, "--query", "identity").json
+    assert identity["type"] == "user_assigned"
+    assert identity["user_assigned_identities"] == [{"resource_id": f"{UAI}/one"}]
+
+
 def test_a_path_on_the_command_line_starts_here(mlctl: Run, tmp_path: Path) -> None:
     (tmp_path / "conda.yml").write_text("dependencies: [python=3.10]\n")
     (tmp_path / "deep").mkdir()

@@ -158,6 +158,16 @@ def test_the_files_of_a_local_folder_are_counted(cloud: Run, tmp_path: Path) -> 
     assert job["inputs"]["UriFolder"]["type"] == "uri_folder"
 
 
+def test_an_input_is_named_by_the_id_of_its_data_asset(cloud: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1\n")
+    made = ("data", "create", "-n", "rows", "-v", "1", "--path", "rows.csv", "--type", "uri_file")
+    asset = cloud(*made).json["id"]
+    typed = ("--set", "inputs.rows.type=uri_file", f"inputs.rows.path={asset}")
+    for line in (("--input", asset), typed):
+        invoked = cloud("batch-endpoint", "invoke", *ENDPOINT, *line)
+        assert (invoked.code, wait(cloud, invoked.json["name"])["status"]) == (0, "Completed")
+
+
 def test_a_file_of_inputs_says_what_the_flags_say(cloud: Run, tmp_path: Path) -> None:
     (tmp_path / "inputs.yml").write_text(
         "inputs:\n  heart:\n    type: uri_folder\n    path: https://host/a\nmini_batch_size: 4\n"
