@@ -58,6 +58,8 @@ def _type_errors(
 
 def _reading(value: Data, types: tuple[str, ...], at: Pointer) -> Data:
     """What az reads; None where it reads nothing else, or refuses the value."""
+    if "boolean" in types and at[-1] == "default":
+        return None  # a component takes only true and false
     if isinstance(value, str):
         return _parsed(value.strip().casefold(), types) if len(value) <= _LONGEST else None
     if types == ("boolean",) and value in (0, 1):

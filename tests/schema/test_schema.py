@@ -692,3 +692,9 @@ def test_the_older_word_for_private_networks_is_known() -> None:
     online = "name: blue\nendpoint_name: scoring\nmodel: azureml:m:1\ninstance_count: 1\n"
     online += "instance_type: Standard_DS3_v2\nprivate_network_connection: true\n"
     assert told("managedOnlineDeployment", online) == []
+
+
+@pytest.mark.parametrize("default", ["1", "'yes'"])
+def test_the_default_of_a_boolean_input_is_true_or_false(default: str) -> None:
+    port = f"inputs: {{a: {{type: boolean, default: {default}}}}}\n"
+    assert the("component", "name: c\ncommand: ls\nenvironment: azureml:e:1\n" + port)
