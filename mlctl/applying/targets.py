@@ -32,10 +32,8 @@ def stale_targets(work: Work, backend: Backend) -> list[Address]:
         steps[step.target].append(step)
 
     def made_by_this_plan(address: Address, target: Live | None) -> bool:
-        candidates = steps[
-            target.address if target else address
-        ]  # of a newest version: that version
-        return any(as_planned(step, target, work.scope) for step in candidates)
+        exact = target.address if target else address  # of a newest version: that version
+        return any(as_planned(step, target, work.scope) for step in steps[exact])
 
     return [
         address

@@ -233,10 +233,8 @@ def _will_replace(graph: Graph, live: Mapping[Address, Live], decoded: DecodedBo
         if live_resource is None or moving(live_resource.body):
             continue  # a resource with a running operation is not compared
         form = resource.form
-        live_values, desired = (
-            decoded.values(live_resource.body, form),
-            complete(resource.values, form),
-        )
+        live_values = decoded.values(live_resource.body, form)
+        desired = complete(resource.values, form)
         if differences(form.fixed, desired, live_values, decoded.scope):
             return True
     return False

@@ -33,13 +33,10 @@ def show(call: Call) -> Response:
     resource = service.read(call.handle, [call.address]).get(call.address)
     if resource is None:
         raise missing(call.address)
-    if resource.operation is None:
-        return json_response(views.resource_body(call, resource))
-    response = json_response(
-        views.resource_body(call, resource),
-        headers=operations.retry_headers(call, resource.operation),
-    )
-    call.finish(resource.operation)
+    number = resource.operation
+    headers = None if number is None else operations.retry_headers(call, number)
+    response = json_response(views.resource_body(call, resource), headers=headers)
+    call.finish(number)
     return response
 
 

@@ -190,14 +190,10 @@ def _is_multiline(value: Data) -> bool:
 
 
 def _text(leaf: DiffLeaf, sign: str) -> str:
-    match sign:
-        case "+":
-            return leaf.text_after or scalar(leaf.after)
-        case "-":
-            return leaf.text_before or scalar(leaf.before)
-        case _:
-            old = leaf.text_before or scalar(leaf.before)
-            return f"{old} -> {leaf.text_after or scalar(leaf.after)}"
+    if sign == "+":
+        return leaf.text_after or scalar(leaf.after)
+    old = leaf.text_before or scalar(leaf.before)
+    return old if sign == "-" else f"{old} -> {leaf.text_after or scalar(leaf.after)}"
 
 
 def _remark(leaf: DiffLeaf, styler: Styler) -> str:

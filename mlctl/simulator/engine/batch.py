@@ -7,7 +7,7 @@ mini-batches in their place without an event for each. `step` handles any other 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from heapq import heappush, heapreplace
+from heapq import heappush
 from itertools import repeat
 from math import inf, nextafter
 
@@ -29,6 +29,7 @@ _LEAST_PROGRESS_S = 600.0
 _LEAST_ROUNDS = 3  # below this, single mini-batches are quicker
 _EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock running needlessly
 _LOGGED_AT_ONCE = 512  # mini-batches; limits the log in memory
+_FORGOTTEN_AT_ONCE = 256  # ended attempts; limits memory, and how often the list is moved
 EventKey = tuple[float, int, int]  # (time, priority, number) of an event
 
 
@@ -220,23 +221,33 @@ def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKe
     if detail:
         last = min(last, first + _LOGGED_AT_ONCE)
     ahead = world.number + 1 - first  # the difference between event number and mini-batch number
+    latest, over = flight[-1][0], 0
     for fresh in range(first, last):
-        attempt = flight[0]  # a sorted list is a heap
+        attempt = flight[over]
         at, late, _, batch, slot = attempt
         if at >= end and attempt >= horizon:
             break
         seconds = times[fresh]
         if not is_smooth and (late or batch in failing or seconds > limit):
             break
-        slots[slot] = begun = (at + seconds, DONE_FIRST, ahead + fresh, fresh, slot)
-        heapreplace(flight, begun)
+        over += 1
+        ends = at + seconds
+        slots[slot] = begun = (ends, DONE_FIRST, ahead + fresh, fresh, slot)
+        if ends >= latest:
+            flight.append(begun)
+            latest = ends
+        else:
+            insort(flight, begun, over)
+        if over == _FORGOTTEN_AT_ONCE:
+            del flight[:over]
+            over = 0
         if detail:
             world.now = at
             retry.log_mini_batch(world, "MB_DONE", job, batch, slot)
             retry.log_mini_batch(world, "MB_START", job, fresh, slot)
     else:
         fresh = last
-    flight.sort()
+    del flight[:over]
     return fresh
 
 
