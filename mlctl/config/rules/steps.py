@@ -32,7 +32,7 @@ UNKNOWN_BINDING = Rule("MLC350", "unknown-binding", Severity.ERROR)
 STEP_CYCLE = Rule("MLC351", "cycle-of-steps", Severity.ERROR)
 MISSING_STEP_INPUT = Rule("MLC352", "missing-step-input", Severity.ERROR)
 UNKNOWN_STEP_PORT = Rule("MLC353", "unknown-step-input-or-output", Severity.ERROR)
-NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.ERROR)
+NO_COMPUTE = Rule("MLC356", "step-without-compute", Severity.WARNING)
 
 _FEW = 2  # an alternative with fewer known keys is not the intended one
 _OWN_COMPUTE = ("pipeline", "spark", "import", "data_transfer")  # steps that need none
