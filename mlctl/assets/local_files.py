@@ -200,7 +200,7 @@ def _read_component(
     """Return the component in a file; its own name and version are ignored."""
     if files.real(path) in parents:
         raise OSError(errno.ELOOP, "the component contains itself", str(path))
-    documents = source.load(str(path), content.read(path, source.MAX_BYTES), Report())
+    documents = source.load(files.short(path), content.read(path, source.MAX_BYTES), Report())
     if not documents:
         raise OSError(errno.EILSEQ, "it is not a component", str(path))
     data = documents[0].data

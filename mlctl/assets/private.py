@@ -19,12 +19,11 @@ from mlctl.kinds.resource import Resource, Upload
 PRIVATE = Rule("MLC411", "private-file-uploaded", Severity.WARNING)
 
 _FEW = 3  # files that a finding names
-# Patterns are texts: `re` compiles them once a folder is uploaded.
-_PRIVATE = (
-    r"\.env(?:\..*)?|\.git|\.netrc|\.npmrc|\.pypirc|\.azure|\.aws|\.ssh|\.kube"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:pem|pfx|p12|key|kdbx|publishsettings)"
+_PRIVATE = (  # a text: `re` compiles it once a folder is uploaded
+    r"\.env(?:\.(?!(?:example|sample|template|dist)\Z).*)?|\.git|\.netrc|\.npmrc|\.pypirc|\.azure"
+    r"|\.aws|\.ssh|\.kube|id_(?:rsa|dsa|ecdsa|ed25519)"
+    r"|.*\.(?:pem|pfx|p12|key|kdbx|publishsettings)"
 )
-_HARMLESS = r"\.env\.(?:example|sample|template|dist)"
 
 
 def private_findings(
@@ -64,7 +63,7 @@ def private_files(root: Path) -> Iterator[str]:
         for part in Path(entry.relative).parts:
             path /= part
             relative = path.relative_to(root).as_posix()
-            if _is_private(part):
+            if re.fullmatch(_PRIVATE, part, re.IGNORECASE):
                 last_folder = f"{relative}/"
                 yield relative if relative == entry.relative else last_folder
                 break
@@ -72,8 +71,3 @@ def private_files(root: Path) -> Iterator[str]:
                 last_folder = f"{relative}/"
                 yield f"{relative} (a link out of it)"
                 break
-
-
-def _is_private(name: str) -> bool:
-    private = re.fullmatch(_PRIVATE, name, re.IGNORECASE)
-    return bool(private) and not re.fullmatch(_HARMLESS, name, re.IGNORECASE)

@@ -105,14 +105,14 @@ class Variables:
             return document
         from mlctl.kinds.expressions import find, only  # noqa: PLC0415 - few files have any
 
+        own = {
+            at: (text, expressions)
+            for at, text in pointer.texts(document.data)
+            if (expressions := [part for part in find(text) if part.path[0] in (_VAR, _ENV)])
+        }
         filled: dict[Pointer, frozenset[str]] = {}
-        data = copy.deepcopy(document.data)
-        for at, text in list(pointer.texts(data)):
-            expressions = [
-                expression for expression in find(text) if expression.path[0] in (_VAR, _ENV)
-            ]
-            if not expressions:
-                continue
+        data = copy.deepcopy(document.data) if own else {}
+        for at, (text, expressions) in own.items():
             missing = [expression for expression in expressions if self._value(expression) is None]
             for expression in missing:
                 label = document.label(at)

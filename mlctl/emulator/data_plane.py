@@ -64,11 +64,15 @@ def describe(call: Call) -> Response:
     title = endpoint.address.name
     text = f"API specification for the Azure Machine Learning service {title}"
     newest = call.request.query_value("version", "2") == "3"
-    scored: Data = {"responses": {"200": {"description": "The response of the scoring script."}}}
+    scored: dict[str, Data] = {
+        "responses": {"200": {"description": "The response of the scoring script."}}
+    }
     schema: Data = {"schema": {"type": "object"}}
     if newest:
-        scored["requestBody"] = {"required": True, "content": {"application/json": schema}}
+        version, body = {"openapi": "3.0.3"}, {"content": {"application/json": schema}}
+        scored["requestBody"] = {"required": True, **body}
     else:
+        version = {"swagger": "2.0"}
         scored["parameters"] = [{"in": "body", "name": "serviceInputPayload", **schema}]
     healthy = {"responses": {"200": {"description": "The service is up: the text `Healthy`."}}}
     paths: Data = {
@@ -76,7 +80,6 @@ def describe(call: Call) -> Response:
         "/score": {"post": {"operationId": "RunMLService", **scored}},
     }
     info = {"title": title, "description": text, "version": "1.0"}
-    version = {"openapi": "3.0.3"} if newest else {"swagger": "2.0"}
     return json_response({**version, "info": info, "paths": paths})
 
 

@@ -101,7 +101,7 @@ OTHERS: Mapping[str, tuple[str, str]] = {
 _TELLING = (
     ("workspace", {"name", "location", "hub_id"}),
     ("workspace", {"name", "location", "storage_account"}),
-    ("workspace", {"name", "location", "managed_network"}),
+    ("workspace", {"name", "managed_network"}),
     ("registry", {"location", "replication_locations"}),
     ("featurestoreentity", {"name", "index_columns"}),
     ("modelpackage", {"target_environment", "inferencing_server"}),

@@ -174,7 +174,7 @@ class _Planning:
                 without=without,
             )
             loaded = loader.load(self.paths)
-            if report.failed or not again:
+            if report.failed or not (again or without):
                 self.context.show(replace(loaded, notes=()) if without else loaded)
             if not report.failed:
                 return without, loaded

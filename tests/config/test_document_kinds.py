@@ -193,3 +193,9 @@ def test_what_others_make_has_a_schema_that_refuses_another_document(others: str
     rules = schema.load(f"others/{others}")
     (document,) = source.load("x.yml", b"a: b\n", Report())
     assert [one.rule.code for one in schema.check(document, rules)]
+
+
+def test_the_schema_of_monitors_is_one_of_schedules(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    unknown(tmp_path / "monitor.yml", "monitorSchedule", "create_monitor: {}\n")
+    assert "`trigger` is missing" in mlctl("validate", ".").out

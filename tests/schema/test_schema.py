@@ -680,3 +680,15 @@ def test_words_that_the_sdk_compares_as_they_are_are_spelt_out(
 ) -> None:
     finding = the(name, document)
     assert (finding.rule.code, finding.hint) == ("MLC104", f"did you mean `{hint}`?")
+
+
+def test_a_version_of_a_model_to_register_needs_a_name() -> None:
+    flat = "name: blue\nendpoint_name: scoring\ncompute: azureml:cpu\nmodel: {path: m%s}\n"
+    assert told("batchDeployment", flat % "") == []
+    assert told("batchDeployment", flat % ", version: 1") == ["MLC102 `name` is missing in `model`"]
+
+
+def test_the_older_word_for_private_networks_is_known() -> None:
+    online = "name: blue\nendpoint_name: scoring\nmodel: azureml:m:1\ninstance_count: 1\n"
+    online += "instance_type: Standard_DS3_v2\nprivate_network_connection: true\n"
+    assert told("managedOnlineDeployment", online) == []

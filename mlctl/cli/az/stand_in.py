@@ -277,10 +277,6 @@ def _listed(answer: _Answer) -> _Answer:
     return lambda session, flags: [answer(session, flags)]
 
 
-def _listed_regions(_session: Session, _flags: Mapping[str, str]) -> Data:
-    return [{"name": name, "displayName": name} for name in sorted(catalog.regions())]
-
-
 _EXTENSION: dict[str, Data] = {
     "name": "ml",
     "version": "2.0.0",  # the major one
@@ -307,7 +303,9 @@ _ANSWERS: Mapping[str, _Answer] = {
     **dict.fromkeys(_NEEDLESS, _nothing),
     "account show": _account,
     "account list": _listed(_account),
-    "account list-locations": _listed_regions,
+    "account list-locations": lambda _session, _flags: [
+        {"name": name, "displayName": name} for name in sorted(catalog.regions())
+    ],
     "account get-access-token": _token,
     "ad signed-in-user show": _fixed({"id": _NOBODY, "displayName": "mlctl"}),
     "config get": _config,

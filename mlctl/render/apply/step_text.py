@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 from mlctl.applying.events import StepEvent, StepState
-from mlctl.dataclasses import dataclass
 from mlctl.durations import elapsed
 from mlctl.kinds import kind_of
 from mlctl.planning.steps.work import PlanStep, StepRole
 from mlctl.render.terminal.terminal import clean
 
 
-@dataclass(frozen=True, slots=True)
-class StepText:
+class StepText(NamedTuple):
     """The words for a step that is running, done, or failed."""
 
     running: str
@@ -49,13 +48,8 @@ def text_of(step: PlanStep) -> StepText:
 
 @cache
 def _text_of(role: StepRole, routing: str) -> StepText:
-    words = _TEXTS[role]
-
-    def fill(text: str) -> str:
-        filled = text.format(routing=routing)
-        return filled[:1].upper() + filled[1:]
-
-    return StepText(fill(words.running), fill(words.done), fill(words.failed))
+    texts = (text.format(routing=routing) for text in _TEXTS[role])
+    return StepText(*(text[:1].upper() + text[1:] for text in texts))
 
 
 def failed(step: PlanStep) -> str:
