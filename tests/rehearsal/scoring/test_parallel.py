@@ -105,7 +105,7 @@ def test_a_parallel_component_has_the_defaults_of_the_service(folder: Path) -> N
 def test_a_step_takes_from_its_component_what_it_does_not_say(folder: Path) -> None:
     (folder / "c.yml").write_text(COMPONENT)
     step = (
-        "  one: {type: parallel, component: ./c.yml, mini_batch_size: '2',"
+        "  one: {type: parallel, component: ./c.yml, mini_batch_size: '2', compute: azureml:c,"
         " inputs: {seed: 4, data: {type: uri_folder, path: ./model}}}\n"
     )
     text = f"{SCHEMA}/pipelineJob.schema.json\ntype: pipeline\njobs:\n{step}"
