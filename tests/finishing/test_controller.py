@@ -12,7 +12,7 @@ import pytest
 
 from mlctl.backends.ports.lease import Holder, LeaseHeld, LeaseLost
 from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.merge import merge
+from mlctl.finishing.order import merge
 from mlctl.finishing.progress import Outcome, Progress
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.control_plane import control

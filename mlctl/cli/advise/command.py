@@ -11,14 +11,19 @@ from mlctl.cli.forecast.args import (
     WEATHER,
     BeginArgs,
     CloudArgs,
+    ForecastFormat,
+    Output,
+    Progress,
     SubjectArgs,
     WorkerArgs,
+    ended,
     executor_of,
+    refusals,
     settings_of,
     weather_of,
     with_beginning,
+    write,
 )
-from mlctl.cli.forecast.output import ForecastFormat, Output, Progress, ended, refusals, write
 from mlctl.cli.forecast.subject import read_subject, stated_prices
 from mlctl.cli.local.flags import BatchFlags, DelayArgs
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag

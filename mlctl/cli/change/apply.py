@@ -28,8 +28,8 @@ from mlctl.cli.change.verification import (
 from mlctl.cli.files.validate import Paths, PathsToApply
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down
-from mlctl.cli.shell.project_paths import is_plan
 from mlctl.cli.shell.rule_choice import Ignore, Strict, new_report
+from mlctl.cli.shell.scope import is_plan
 from mlctl.cli.shell.workflow import settle_s
 from mlctl.config.variables import UNSET_VARIABLE
 from mlctl.dataclasses import dataclass

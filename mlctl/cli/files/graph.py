@@ -1,4 +1,4 @@
-"""`mlctl graph`: files as a picture."""
+"""`mlctl graph` draws what files declare; `mlctl render` prints it with variables and overlays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import subprocess
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from mlctl import masking, source
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag
-from mlctl.cli.shell.rule_choice import new_report
+from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.render.terminal.terminal import clean
 
 if TYPE_CHECKING:
     from mlctl.render.graph.drawing import Panel
+
 
 _TIMEOUT = 60.0  # seconds that Graphviz may take
 
@@ -79,4 +81,21 @@ def _svg(dot: str) -> str | None:
     return process.stdout.decode("utf-8", "replace")
 
 
-COMMANDS = {"graph": graph}
+def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
+    """Print the documents with overlays and variables applied, and secrets as `***`."""
+    report = new_report(session, ignore)
+    loaded = session.loader(report).load(paths)
+    for note in loaded.notes:
+        session.note(clean(f"note: {note}"))
+    session.show(report)
+    if report.failed:
+        return Exit.ERROR
+    parts = [
+        f"# {clean(document.place)}\n{source.dump_inert(masking.masked(document.data))}"
+        for document in (resource.document for resource in loaded.resources)
+    ]
+    session.out_data("---\n".join(parts))
+    return Exit.OK
+
+
+COMMANDS = {"graph": graph, "render": render}

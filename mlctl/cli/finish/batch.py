@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mlctl.backends.ports.jobs import SupportsFolders
 from mlctl.cli.finish.options import Offer, OrderArgs, Request, build_inputs, select_policies
-from mlctl.cli.forecast.args import SubjectArgs, weather_of
-from mlctl.cli.forecast.output import refusals
+from mlctl.cli.forecast.args import SubjectArgs, refusals, weather_of
 from mlctl.cli.forecast.subject import default_deployment, read_subject
 from mlctl.cli.local.flags import BatchFlags, TrainingFlags, workload_of
 from mlctl.cli.shell import InvalidValue, Session, UsageError

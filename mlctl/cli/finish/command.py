@@ -19,7 +19,7 @@ from mlctl.cli.finish.options import (
     check_args,
     parse_deadline,
 )
-from mlctl.cli.finish.watching import (
+from mlctl.cli.finish.run import (
     build_study,
     describe,
     get_cloud,
@@ -28,8 +28,7 @@ from mlctl.cli.finish.watching import (
     read_records,
     summarize,
 )
-from mlctl.cli.forecast.args import CloudArgs, FileArgs, settings_of
-from mlctl.cli.forecast.output import refusals
+from mlctl.cli.forecast.args import CloudArgs, FileArgs, refusals, settings_of
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags
 from mlctl.cli.shell import Exit, Group, Session, UsageError, flag
 from mlctl.finishing.progress import Progress

@@ -10,8 +10,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
 from mlctl.cli.finish.options import Offer, Request, build_inputs, select_policies
-from mlctl.cli.forecast.args import weather_of
-from mlctl.cli.forecast.output import refusals
+from mlctl.cli.forecast.args import refusals, weather_of
 from mlctl.cli.forecast.subject import stated_prices, with_live
 from mlctl.cli.local.flags import workload_of
 from mlctl.cli.shell import Session, UsageError

@@ -130,14 +130,14 @@ def _changed_deployments(plan: Plan, graph: Graph) -> Iterator[Address]:
 
 def is_refused(session: Session, data: dict[str, Any]) -> bool:
     """Report which limits the planned deployments exceed; whether there are any."""
-    from mlctl.cli.forecast import output
+    from mlctl.cli.forecast import args
 
     reasons = [
         f"{deployment['deployment']}: {why}"
         for deployment in data["deployments"]
         for why in deployment["misses"]
     ]
-    return output.is_refused(session, *reasons)
+    return args.is_refused(session, *reasons)
 
 
 def show(session: Session, data: dict[str, Any], *, markdown: bool) -> None:

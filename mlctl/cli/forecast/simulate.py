@@ -14,19 +14,17 @@ from mlctl.cli.forecast.args import (
     FileArgs,
     HistoryArgs,
     LimitArgs,
+    Output,
+    Progress,
     SubjectArgs,
     WorkerArgs,
+    ended,
     executor_of,
+    is_refused,
+    refusals,
     settings_of,
     tiers_of,
     weathers,
-)
-from mlctl.cli.forecast.output import (
-    Output,
-    Progress,
-    ended,
-    is_refused,
-    refusals,
     write,
 )
 from mlctl.cli.forecast.subject import read_graph, read_subject, stated_prices

@@ -13,7 +13,7 @@ from mlctl.cli.parser.declare import CommandGroup, CommandSpec, declared, option
 from mlctl.cli.parser.tree import SEVERAL
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.project_paths import paths_of
+from mlctl.cli.shell.scope import paths_of
 from mlctl.cli.shell.session import Session
 
 Body = Callable[..., Exit | None]

@@ -22,7 +22,7 @@ from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.shell import new_names
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.project_paths import PLACE, paths_of, project_file_of
+from mlctl.cli.shell.scope import PLACE, paths_of, project_file_of
 from mlctl.cli.shell.session import Session
 from mlctl.inert import as_json, prose
 from mlctl.planning.preflight.regions import NAME_TAKEN

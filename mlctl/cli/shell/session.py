@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mlctl import files, masking
 from mlctl.cli.shell import streams
 from mlctl.cli.shell.global_args import GlobalArgs
-from mlctl.cli.shell.project_paths import project_file_of
-from mlctl.cli.shell.scope import OPTIONS, PARTS, Configuration, price_cache
+from mlctl.cli.shell.scope import OPTIONS, PARTS, Configuration, price_cache, project_file_of
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import Scope

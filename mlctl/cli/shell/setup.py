@@ -27,7 +27,6 @@ from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell.command import flag_values
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Output, Query, print_data
-from mlctl.cli.shell.project_paths import project_file_of
 from mlctl.cli.shell.scope import (
     LOCATION,
     PARTS,
@@ -35,6 +34,7 @@ from mlctl.cli.shell.scope import (
     ScopeError,
     ScopePart,
     own_file,
+    project_file_of,
     read_ini,
 )
 from mlctl.cli.shell.session import Session

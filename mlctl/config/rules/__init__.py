@@ -22,7 +22,6 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "sizes": ("compute", "compute-instance", "job", "online-deployment"),
     "low_priority": ("compute", "batch-deployment"),
     "access": (),
-    "plain_secrets": (),
     "deployments": ("batch-deployment", "online-endpoint"),
     "scripts": ("batch-deployment", "online-deployment"),
     "environments": ("batch-deployment", "online-deployment", "environment", "job", "component"),

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from mlctl.cli.forecast import output
-from mlctl.cli.forecast.output import Progress
+from mlctl.cli.forecast import args
+from mlctl.cli.forecast.args import Progress
 from mlctl.cli.shell.session import Session
 
 
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 def shown(monkeypatch: pytest.MonkeyPatch, times: list[float], stream: io.StringIO) -> str:
     """What is written when 10 histories are there at each of these seconds."""
     clock = iter([0.0, *(at for at in times for _ in range(2))])
-    monkeypatch.setattr(output, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(args, "monotonic", lambda: next(clock))
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress(cast("Session", SimpleNamespace(quiet=False))) as progress:
         for _ in times:
