@@ -59,7 +59,7 @@ def test_a_workspace_that_is_not_there_exits_with_3(mlctl: Run) -> None:
         ("workspace diagnose -n ws", "mlctl doctor"),
         ("workspace list-keys", "log in with an identity"),
         ("feature-set list", "does not manage feature stores"),
-        ("compute attach -n c", "created elsewhere"),
+        ("compute attach -n c", "exists elsewhere"),
     ],
 )
 def test_what_az_has_and_mlctl_has_not_is_refused_with_its_reason(
