@@ -201,7 +201,7 @@ KEPT = (
 COLLECTED: list[Data] = [
     {"collections": {"model_inputs": {"enabled": "true"}}},
     {
-        "collections": {"request": {"enabled": True, "data": {"name": "kept", "path": KEPT}}},
+        "collections": {"request": {"enabled": "True", "data": {"name": "kept", "path": KEPT}}},
         "sampling_rate": 0.5,
         "rolling_rate": "day",
         "request_logging": {"capture_headers": ["x-request-id"]},

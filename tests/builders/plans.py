@@ -124,7 +124,8 @@ def carried_out(
 def succeeded(work: Work, backend: Backend) -> list[StepEvent]:
     """Everything that happened when the work was done, one step at a time; all must end well."""
     events = carried_out(work, backend, parallelism=1)
-    assert [str(event.error) for event in events if event.error] == []
+    errors = [str(event.error) for event in events if event.error]
+    assert errors == [], errors
     return events
 
 
@@ -135,7 +136,8 @@ def applied(
     made = planned(backend, *resources, ownership=ownership)
     assert [found.message for found in made.plan.rejections] == []
     events = carried_out(made.work, backend)
-    assert [str(event.error) for event in events if event.error] == []
+    errors = [str(event.error) for event in events if event.error]
+    assert errors == [], errors
     return events
 
 

@@ -39,7 +39,14 @@ ANNOTATIONS = {
 UNSENT = {
     "resourceGroup",  # az reads it off the id
     *("$schema", "name", "version", "endpoint_name", "resource_id", "datastore", "job_definition"),
-    *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
+    *(
+        "latest_version",
+        "intellectual_property",
+        "private_network_connection",
+        "services",
+        "parent_job_name",
+        "log_files",
+    ),
     *("utc_time_created", "default_deployment_template", "allowed_deployment_templates"),
 }
 OWN = {"project", "policy", "test", "journal"}  # files of mlctl itself, which describe no resource

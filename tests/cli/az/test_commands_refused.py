@@ -12,9 +12,18 @@ from tests.builders.shell import Run
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("online-endpoint create --local -n e", "without the flag, the local backend has one at once"),
-        ("online-deployment create --local -n d", "without the flag, the local backend has one at once"),
-        ("online-endpoint invoke --local -n e", "without the flag, the local backend has one at once"),
+        (
+            "online-endpoint create --local -n e",
+            "without the flag, the local backend has one at once",
+        ),
+        (
+            "online-deployment create --local -n d",
+            "without the flag, the local backend has one at once",
+        ),
+        (
+            "online-endpoint invoke --local -n e",
+            "without the flag, the local backend has one at once",
+        ),
         ("model package -n m -v 1", "with the model and an `environment` needs none"),
         ("compute attach -n c", "`az ml compute attach` or Terraform"),
         ("online-deployment create --model azureml:m:1", "--set model=VALUE"),
