@@ -98,6 +98,7 @@ class WorkspaceArgs:
     set_: SetFlag = None
     update_dependent_resources: bool = flag("-u", default=False)
     provision_network_now: bool = flag(default=False)
+    allow_roleassignment_on_rg: bool = flag(default=False)
     no_wait: bool = flag(default=False)
 
 
@@ -194,6 +195,7 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
         "kind": args.kind,
         "enable_data_isolation": args.enable_data_isolation,
         "provision_network_now": args.provision_network_now,
+        "allow_roleassignment_on_rg": args.allow_roleassignment_on_rg,
     }
     data |= {name: value for name, value in typed.items() if value}
     if args.managed_network:
