@@ -67,7 +67,7 @@ def meaning(of: Option | Positional, path: Sequence[str]) -> str:
     name = of.long if isinstance(of, Option) else of.name
     table = _table("help.toml")
     sections = [table.get(" ".join(path[:length]), {}) for length in range(len(path), 0, -1)]
-    return str(next(section[name] for section in (*sections, table) if name in section))
+    return str(next((section[name] for section in (*sections, table) if name in section), ""))
 
 
 def describe(option: Option, path: Sequence[str]) -> str:
