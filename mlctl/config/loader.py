@@ -22,7 +22,7 @@ from mlctl.config.document_kinds import (
 )
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.named_files import NamedFiles
-from mlctl.config.rules.access import PLAIN_SECRET
+from mlctl.config.rules.documents import PLAIN_SECRET
 from mlctl.config.variables import Variables
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report

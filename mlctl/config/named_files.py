@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mlctl import files, masking, source
 from mlctl.config.graph import Graph
-from mlctl.config.rules.access import plain_secret
+from mlctl.config.rules.documents import plain_secret
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.files import Files

@@ -101,6 +101,16 @@ def flag(names: str, at: str, panel: str = "", text: str = "") -> Flag:
 
 TAGS = flag("--tags", "tags")
 DESCRIPTION = flag("--description", "description")
+OF_COMPUTE = (  # of clusters and compute instances alike
+    flag("--type -t", "type"),
+    flag("--size", "size"),
+    DESCRIPTION,
+    TAGS,
+    flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
+    flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
+    flag("--vnet-name", "network_settings.vnet_name"),
+    flag("--subnet", "network_settings.subnet"),
+)
 
 
 Columns: TypeAlias = Mapping[str, Pointer | Callable[[Mapping[str, Data]], Data]]

@@ -167,7 +167,7 @@ def _is_no_resource(value: str) -> bool:
 
 def is_local(value: Data) -> bool:
     """Whether a value is a local path, rather than a reference, a URI or content."""
-    if not isinstance(value, str) or not value or "\n" in value or value[:15] == _ARM_ID:
+    if not isinstance(value, str) or not value or "\n" in value or value.startswith(_ARM_ID):
         return False
     return not _SCHEME.match(value)
 

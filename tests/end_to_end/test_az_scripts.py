@@ -190,11 +190,17 @@ def test_what_scripts_ask_before_they_begin_is_answered(tmp_path: Path) -> None:
     echo "states $(az account list-locations --query "[?name=='eastus'].name" -o tsv)"
     echo "states $(az provider list --query [].registrationState -o tsv)"
     az role assignment create --assignee x --role AcrPull --scope y
+    az role assignment delete --assignee x --role AcrPull --scope y
+    az upgrade --yes
+    az cloud set -n AzureCloud
+    az feature register --namespace Microsoft.MachineLearningServices -n X
+    echo "states $(az ad signed-in-user show --query displayName -o tsv)"
     az account show -o nonsense || echo states $?
     """
     done = run(script, tmp_path)
     said = ["local", "Enabled", "other", "true", "ml", "ml", "absent", "azure-cli", "westeurope"]
-    said += ["asked", "gone", "H", "AzureCloud", "eastus", "Registered", "2"]
+    said += ["asked", "gone", "H", "AzureCloud", "eastus", "Registered"]
+    said += ["mlctl", "2"]
     assert own_words(done.stdout) == [f"states {word}" for word in said], done.stderr
 
 

@@ -27,7 +27,6 @@ _SCHEMA: Schema = {
         "tags": {"type": "object", "additionalProperties": _TEXT},
     },
 }
-_has_type = compile_schema(_SCHEMA)
 
 
 def update(
@@ -47,7 +46,9 @@ def update(
         }
         edited = copy.deepcopy(current)
         edit(edited, generic_updates(edits), _SCHEMA, force_string=edits.force_string)
-        if _has_type is None or not _has_type(edited):
+        is_valid = compile_schema(_SCHEMA)
+        assert is_valid is not None  # the compiler knows these keywords
+        if not is_valid(edited):
             why = "a display name and a description are texts, tags a mapping of names to texts"
             raise UsageError(f"{why}: --set display_name=Nightly tags.team=ds")
         if edited.pop(_EXPERIMENT, None) is not None:

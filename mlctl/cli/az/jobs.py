@@ -222,9 +222,12 @@ def print_job(session: Session, job: Job | list[Job], printing: OutputArgs) -> N
     """Print a job on stdout, or a list of jobs."""
     from mlctl.render.cloud import jobs
 
-    several = job if isinstance(job, list) else [job]
-    data = [jobs.resource(item, session.scope) for item in several]
-    printing.print(session, data if several is job else data[0], jobs.LIST)
+    scope = session.scope
+    if isinstance(job, list):
+        data: Data = [jobs.resource(item, scope) for item in job]
+    else:
+        data = jobs.resource(job, scope)
+    printing.print(session, data, jobs.LIST)
 
 
 def ended(session: Session, job: Job) -> Exit:

@@ -1,8 +1,7 @@
-"""Clusters and Batch Pools: number of nodes, idle time, region, classic services."""
+"""Clusters: number of nodes, idle time, region."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mlctl import catalog
@@ -86,22 +85,4 @@ def _is_region(text: str) -> bool:
     return catalog.knows_region(name) or name.startswith(_ELSEWHERE) or name.endswith(_EARLY)
 
 
-CLASSIC_SERVICE = Rule("MLC340", "classic-web-service", Severity.WARNING)
-
-_CLASSIC = re.compile(r"https://[^/]+/workspaces/[^/]+/services/", re.IGNORECASE)
-
-
-def classic_service(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC340."""
-    for pool in declared(graph, "batch-pool"):
-        if _CLASSIC.match(pool.text("swagger_url") or ""):
-            yield finding(
-                CLASSIC_SERVICE,
-                pool,
-                pool.label(("swagger_url",)),
-                "this looks like a classic web service, which has no billing plan to charge",
-                "name a New Resource Manager based web service: `https://HOST/subscriptions/...`",
-            )
-
-
-CHECKS = (min_over_max, no_max, zero_idle_time, unknown_region, classic_service)
+CHECKS = (min_over_max, no_max, zero_idle_time, unknown_region)

@@ -1,10 +1,13 @@
-"""Any document: repeated addresses, fields of the service, and outdated `$schema`s."""
+"""Any document: addresses, fields of the service, outdated `$schema`s, secrets as plain text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
+from mlctl import masking, pointer
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
@@ -12,10 +15,16 @@ from mlctl.kinds import Address, Kind, Resource
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema import Schema, dereferenced
 from mlctl.schema.text import listed
+from mlctl.source import Document
 
 READ_ONLY = Rule("MLC330", "read-only-field", Severity.WARNING)
 OLD_SCHEMA = Rule("MLC331", "old-schema-url", Severity.WARNING)
 EMPTY_TAG = Rule("MLC335", "empty-tag-of-an-endpoint", Severity.WARNING)
+DUPLICATE = Rule("MLC201", "duplicate-address", Severity.ERROR)
+CONFLICT = Rule("MLC202", "conflicting-asset", Severity.ERROR)
+PLAIN_SECRET = Rule("MLC319", "secret-in-file", Severity.WARNING)
+MASKED_VALUE = Rule("MLC328", "masked-value", Severity.ERROR)
+_MASKED = r"(?:.*[:=])?\*\*\*(?:[@&;].*)?"
 
 
 def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -101,10 +110,6 @@ def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[
             yield from _outputs(root, whole["items"], value, (*at, index))
 
 
-DUPLICATE = Rule("MLC201", "duplicate-address", Severity.ERROR)
-CONFLICT = Rule("MLC202", "conflicting-asset", Severity.ERROR)
-
-
 def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC201."""
     for first, second in graph.repeated:
@@ -158,4 +163,42 @@ def _content(asset: Resource) -> Mapping[Pointer, Data]:
     }
 
 
-CHECKS = (read_only, old_schema, empty_tags, duplicates, conflicts)
+def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC319. The lines that are shown have asterisks in place of the secret."""
+    for resource in declared(graph):
+        if resource.owner is not None or not resource.document.may_hold_secrets:
+            continue
+        for at in masking.places(resource.document.data):
+            if at in resource.form.credentials or resource.document.from_environment(at):
+                continue  # credentials have rules of their own: MLC312, MLC313
+            diagnostic = plain_secret(resource.document, at)
+            yield replace(diagnostic, address=str(resource.address))
+
+
+def plain_secret(document: Document, at: Pointer) -> Diagnostic:
+    """MLC319 at a place of a document, of a resource or a file that it names."""
+    return Diagnostic(
+        PLAIN_SECRET,
+        f"`{dotted(at)}` looks like a secret, and is in the file as plain text",
+        document.label(at, key=True),
+        "put a placeholder in the file (`${{ env.NAME }}`), or read it from Key Vault",
+    )
+
+
+def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC328."""
+    for resource in declared(graph):
+        if resource.owner is not None or not resource.document.may_hold(masking.MASK):
+            continue
+        for at, text in pointer.texts(resource.document.data):
+            if masking.MASK in text and re.fullmatch(_MASKED, text, re.DOTALL):
+                yield finding(
+                    MASKED_VALUE,
+                    resource,
+                    resource.document.label(at),
+                    f"`{dotted(at)}` holds asterisks in place of a secret",
+                    "write the value by a placeholder, or remove the field",
+                )
+
+
+CHECKS = (read_only, old_schema, empty_tags, duplicates, conflicts, plain_secrets, masked_values)
