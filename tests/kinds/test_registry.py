@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from mlctl.cli.az import commands, field_values
-from mlctl.emulator.shapes import errors, protocols
+from mlctl.emulator.shapes import protocols
 from mlctl.kinds import ALL, DOCUMENTS, KINDS, Kind, children
-from mlctl.simulator.control_plane import registries
 from mlctl.simulator.control_plane.resources import assets, behaviours
 from mlctl.simulator.control_plane.state.settings import Delays
 from tests.builders.paths import ROOT, SAMPLES
@@ -20,8 +19,6 @@ from tests.builders.paths import ROOT, SAMPLES
 TABLES: dict[str, Mapping[str, Any]] = {
     "mlctl/simulator/control_plane/resources/behaviours.py: BEHAVIOURS": behaviours.BEHAVIOURS,
     "mlctl/simulator/control_plane/resources/assets.py: ADDED": assets.ADDED,
-    "mlctl/simulator/control_plane/registries.py: _CONTENT": registries._CONTENT,
-    "mlctl/emulator/shapes/errors.py: _MISSING": errors._MISSING,
     "mlctl/emulator/shapes/protocols.py: PROTOCOLS": protocols.PROTOCOLS,
     "mlctl/cli/az/commands.py: MORE": commands.MORE,
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
-from mlctl.emulator.shapes.job import kind_of
+from mlctl.emulator.shapes.computed import kind_of
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data, get
 from mlctl.simulator.control_plane.jobs.records import JobRecord

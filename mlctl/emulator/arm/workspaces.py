@@ -300,7 +300,7 @@ def _subscription(name: str) -> Data:
 def _group(workspace: Workspace) -> Data:
     scope = workspace.scope
     return {
-        "id": f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}",
+        "id": scope.group,
         "name": scope.resource_group,
         "type": "Microsoft.Resources/resourceGroups",
         "location": workspace.location,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes import assets, compute, endpoints, job, workspace  # noqa: F401 - rules
+from mlctl.emulator.shapes import computed  # noqa: F401 - what the shapes name
 from mlctl.emulator.shapes.shape import Occasion, Phase, find, named, render
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.operations import OperationKind
 from mlctl.simulator.control_plane.state.context import StoredResource
 
@@ -27,15 +26,8 @@ def resource_body(call: Call, resource: StoredResource) -> dict[str, Data]:
     if shape is None:
         resource.body["properties"]["provisioningState"] = resource.state
         return resource.body
-    phase = _phase(call, resource)
+    running = call.operation(resource.operation)
+    phase = _PHASES.get(running.verb, Phase.DONE) if running else Phase.DONE
     occasion = Occasion(call, resource.address, resource.state, resource.last_operation, phase)
     sent = call.data if call.request.method in _WRITES else None
     return render(shape, resource.body, occasion, sent)
-
-
-def _phase(call: Call, resource: StoredResource) -> Phase:
-    if resource.operation is None:
-        return Phase.DONE
-    with call.store.read() as db:
-        running = operations.find(db, resource.operation)
-    return _PHASES.get(running.verb, Phase.DONE) if running else Phase.DONE

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.catalog.prices import PriceList, listed
 from mlctl.dataclasses import dataclass
@@ -42,6 +43,11 @@ class WorkspaceState:
     scope: Scope
     location: str
     price_list: Callable[[], PriceList] = listed
+
+    def guid(self, purpose: str) -> str:
+        """Return a GUID that depends on the seed, the workspace and `purpose` only."""
+        scope = str(self.scope).casefold()
+        return str(uuid5(NAMESPACE_URL, f"{self.seed}/{scope}/{purpose}"))
 
 
 def workspace_state(
