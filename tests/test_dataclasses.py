@@ -11,7 +11,14 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from mlctl.dataclasses import asdict, dataclass, field, fields, replace
+from mlctl.dataclasses import (
+    MISSING,
+    asdict,
+    dataclass,
+    field,
+    fields,
+    replace,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,8 @@ class Size:
 def standard(**options: Any) -> Any:
     """The same class by the standard decorator."""
     plain = {name: getattr(Size, name) for name in ("__annotations__", "__module__")}
-    body = {"note": field(default="", compare=False), "source": field(default="page", repr=False)}
+    note = dataclasses.field(default="", compare=False)
+    body = {"note": note, "source": dataclasses.field(default="page", repr=False)}
     made = type("Size", (), {**plain, "cores": 4, **body})
     return dataclasses.dataclass(**options)(made)
 
@@ -54,6 +62,33 @@ def test_it_is_copied_replaced_and_taken_apart() -> None:
     assert replace(size, cores=2) == Size("a", 2)
     assert asdict(size) == {"name": "a", "cores": 8, "note": "", "source": "page"}
     assert [slot.name for slot in fields(Size)] == list(Size.__slots__)
+
+
+def test_the_standard_library_takes_one_for_a_dataclass() -> None:
+    size = Size("a", 8)
+    assert dataclasses.is_dataclass(size)
+    assert dataclasses.fields(Size) == fields(Size)
+    assert dataclasses.replace(size, cores=2) == replace(size, cores=2)
+    assert dataclasses.asdict(size) == asdict(size)
+
+
+def test_a_field_has_its_default_and_a_required_one_has_none() -> None:
+    name, cores, *_ = fields(Size)
+    assert name.default is name.default_factory is MISSING
+    assert (cores.name, cores.type, cores.default) == ("cores", "int", 4)
+
+
+def test_what_is_replaced_must_be_a_field_that_can_be_given() -> None:
+    with pytest.raises(TypeError, match="total"):
+        replace(Part("a", [1]), total=2)
+    assert replace(Part("a", [1]), sizes=[3]).total == 3
+
+
+def test_values_are_matched_by_position() -> None:
+    match Size("a", 8):
+        case Size(name, cores):
+            assert (name, cores) == ("a", 8)
+    assert Part.__match_args__ == ("name", "sizes")
 
 
 def test_only_what_is_frozen_has_a_hash() -> None:

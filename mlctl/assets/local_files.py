@@ -8,13 +8,12 @@ asset.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from mlctl import files, pointer, source
+from mlctl import dataclasses, files, pointer, source
 from mlctl.assets import folders, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace

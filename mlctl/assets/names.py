@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 
 from mlctl import pointer, source
+from mlctl.dataclasses import replace
 from mlctl.kinds import component_hash
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.component_hash import ANONYMOUS

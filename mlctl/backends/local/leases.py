@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from uuid import uuid4
 
 from mlctl.backends.ports.lease import (
@@ -17,7 +16,7 @@ from mlctl.backends.ports.lease import (
     LeaseLost,
     Leases,
 )
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import leases
