@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType, MappingProxyType
@@ -125,18 +126,41 @@ class _Factory:
 
 
 _FACTORY = _Factory()
+_FEW = 8  # instances
 
 
 class _CompiledOnAccess:
-    """An `__init__` that is compiled when it is first looked up, and replaced by the result."""
+    """An `__init__` that is compiled once it is asked for, or has made a few instances.
+
+    Of most classes a command makes fewer: to set their fields one by one takes less time.
+    """
 
     def __init__(self, made: Any) -> None:
         self._made = made
+        self._remaining = _FEW
 
-    def __get__(self, instance: object, owner: type) -> Callable[..., None]:
+    def __get__(self, instance: Any, owner: type) -> Callable[..., None]:
+        if instance is not None and self._remaining:
+            self._remaining -= 1
+            return partial(self._fill, instance)
         self._made.__init__ = written = _compiled(self._made)
         method: Callable[..., None] = written.__get__(instance, owner)
         return method
+
+    def _fill(self, instance: Any, /, *args: Any, **values: Any) -> None:
+        slots = [slot for slot in fields(self._made) if slot.init]
+        required = {slot.name for slot in slots if slot.default is slot.default_factory}
+        given = dict(zip(self._made.__match_args__, args, strict=False)) | values
+        known = required <= given.keys() <= {slot.name for slot in slots}
+        if not known or len(given) != len(args) + len(values):
+            _compiled(self._made)(instance, *args, **values)  # raises what Python does
+        for slot in slots:
+            if slot.name in given or slot.default_factory is MISSING:
+                setattr(instance, slot.name, given.get(slot.name, slot.default))
+            else:
+                setattr(instance, slot.name, slot.default_factory())
+        if hasattr(instance, "__post_init__"):
+            instance.__post_init__()
 
 
 def _compiled(made: Any) -> FunctionType:

@@ -160,7 +160,8 @@ class Whole(Part):
     owner: str = field(kw_only=True)
 
 
-def test_an_instance_is_made_as_the_standard_library_makes_it() -> None:
+@pytest.mark.parametrize("_", range(20))
+def test_an_instance_is_made_as_the_standard_library_makes_it(_: int) -> None:
     first, second = Part("a"), Part("b", [1, 2], unit="TB")
     assert (first.sizes, first.total, first.unit) == ([], 0, "GB")
     assert (second.sizes, second.total, second.unit) == ([1, 2], 3, "TB")
@@ -168,23 +169,31 @@ def test_an_instance_is_made_as_the_standard_library_makes_it() -> None:
     assert Whole("c", [5], owner="d").total == 5
 
 
-@pytest.mark.parametrize("values", [(), ("a", [], "GB")])
-def test_what_does_not_fit_the_fields_is_refused(values: Any) -> None:
-    for _ in range(2):  # the first instance, and every other
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((), {}),
+        (("a", [], "GB"), {}),
+        (("a",), {"name": "b"}),
+        (("a",), {"owner": "d"}),
+        (("a",), {"total": 2}),
+    ],
+)
+def test_what_does_not_fit_the_fields_is_refused(values: Any, named: Any) -> None:
+    for _ in range(20):  # the first instances, and every other
         with pytest.raises(TypeError, match=r"Part\.__init__\(\)"):
-            Part(*values)
+            Part(*values, **named)
 
 
-def test_the_initializer_is_compiled_for_the_first_instance() -> None:
+def test_the_initializer_is_compiled_once_there_are_many_instances() -> None:
     @dataclass
     class Late:
         value: int
 
-    before = vars(Late)["__init__"]
-    assert not inspect.isfunction(before)
-    assert Late(1).value == 1
+    assert Late(1).value == Late(value=1).value == 1
+    assert not inspect.isfunction(vars(Late)["__init__"])
+    assert [Late(value).value for value in range(20)] == [*range(20)]
     assert inspect.isfunction(vars(Late)["__init__"])
-    assert Late(value=2).value == 2
 
 
 def test_help_shows_the_fields_before_there_is_an_instance() -> None:
