@@ -29,7 +29,6 @@ from mlctl.kinds.records.code import KIND as CODE
 from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.kinds.records.data import KIND as DATA
 from mlctl.kinds.resource import Resource, Upload, is_local, local_path
-from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.pointer import Data, Pointer
 
 UNREADABLE = Rule("MLC401", "unreadable-path", Severity.ERROR)
@@ -148,6 +147,8 @@ class _Resolver:
 
         Steps that are no mappings are left as they are: the schema has refused them.
         """
+        from mlctl.kinds.steps import FILE, INLINE, SOURCE  # noqa: PLC0415 - most kinds have none
+
         components: dict[str, Resource] = {}
         resolved = dict(jobs)
         for name, step in jobs.items():
