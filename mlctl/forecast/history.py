@@ -7,9 +7,9 @@ exist, and an outage that took the first run's nodes continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from mlctl.dataclasses import replace
 from mlctl.forecast.scenario import JobScenario, Scenario, Spec
 from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, engine, usage

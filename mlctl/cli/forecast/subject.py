@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlctl import schema
@@ -18,6 +17,7 @@ from mlctl.cli.shell.scope import LOCATION, ScopeError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.config.loader import DocumentEdit
+from mlctl.dataclasses import replace
 from mlctl.kinds import Address, Kind, Scope, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
