@@ -34,7 +34,7 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 SINGLE_NODE,
                 cluster,
-                cluster.label(("max_instances",)),
+                ("max_instances",),
                 "a low-priority cluster of one node: the first preemption cancels its job",
                 "write `max_instances: 2` or more, or `tier: dedicated`",
                 cluster.label(("tier",), "nodes can be preempted at any time"),
@@ -87,7 +87,7 @@ def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 FEW_TRIES,
                 deployment,
-                deployment.label(at),
+                at,
                 f"`{deployment.address.name}` tries a mini-batch {often}, on low-priority nodes",
                 f"write `max_retries: {_FEW}` or more",
                 cluster.label(("tier",), "its nodes can be taken away at any time"),

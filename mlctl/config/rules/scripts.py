@@ -34,7 +34,7 @@ def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 BROKEN_SCRIPT,
                 deployment,
-                deployment.label(_SCRIPT),
+                _SCRIPT,
                 f"`{path}` is not valid Python: line {line + 1}: {error.msg}",
                 "correct the script",
                 Label(Span(source, line, begin, line, begin + 1), "here"),
