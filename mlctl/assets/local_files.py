@@ -271,12 +271,10 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
 
 def _report_unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
     file_name = f"`{error.filename}`: " if error.filename else ""
+    message = f"cannot read {file_name}{error.strerror or error}"
+    hint = "paths are relative to the file that names them"
     return Diagnostic(
-        UNREADABLE,
-        f"cannot read {file_name}{error.strerror or error}",
-        resource.label(field.at),
-        hint="paths are relative to the file that names them",
-        address=str(resource.address),
+        UNREADABLE, message, resource.label(field.at), hint=hint, address=str(resource.address)
     )
 
 

@@ -124,13 +124,11 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
 
 
 def _warn_unknown(change: Change, why: str) -> Diagnostic:
-    return Diagnostic(
-        RUNNING_JOBS,
-        f"{change.address} would be {_done(change)}, but it is unknown if jobs run on it: {why}",
-        change.cause,
-        "check in the studio, or ask somebody who can list the workspace's jobs",
-        address=str(change.address),
+    message = (
+        f"{change.address} would be {_done(change)}, but it is unknown if jobs run on it: {why}"
     )
+    hint = "check in the studio, or ask somebody who can list the workspace's jobs"
+    return Diagnostic(RUNNING_JOBS, message, change.cause, hint, address=str(change.address))
 
 
 def _done(change: Change) -> str:

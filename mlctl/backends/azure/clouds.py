@@ -91,10 +91,8 @@ def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
         if links.split(cloud.manager).netloc == host or len(described) == 1:
             return cloud
     names = ", ".join(cloud.name for cloud in described)
-    raise Permanent(
-        "UnknownCloud",
-        f"{METADATA_URL_VARIABLE} knows several clouds: choose with --cloud: {names}",
-    )
+    message = f"{METADATA_URL_VARIABLE} knows several clouds: choose with --cloud: {names}"
+    raise Permanent("UnknownCloud", message)
 
 
 def _described(data: Data, url: str) -> tuple[Cloud, ...]:

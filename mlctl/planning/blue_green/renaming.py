@@ -194,13 +194,6 @@ def _schema_of_names(resource: Resource) -> Schema:
 
 
 def _refusal(old: Address, new: Address, place: Label, why: str) -> CannotRename:
-    return CannotRename(
-        Diagnostic(
-            NO_SUCCESSOR,
-            f"{old} cannot become {new} here: {why}",
-            place,
-            f"write `{new.name}` there by hand, or replace it in place",
-            (),
-            str(old),
-        )
-    )
+    hint = f"write `{new.name}` there by hand, or replace it in place"
+    message = f"{old} cannot become {new} here: {why}"
+    return CannotRename(Diagnostic(NO_SUCCESSOR, message, place, hint, (), str(old)))

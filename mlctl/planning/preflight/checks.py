@@ -23,12 +23,10 @@ def immutable_version(change: Change, resource: Resource) -> Diagnostic:
     """Report new content for an existing version."""
     fixed = [field for field in change.fields if field.forces_replacement]
     names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
+    message = f"{change.address} already exists with another {names}, and versions cannot change"
+    hint = "give the new content a new `version`, or another `name`"
     return Diagnostic(
-        VERSION_TAKEN,
-        f"{change.address} already exists with another {names}, and versions cannot change",
-        resource.label(("version",)),
-        hint="give the new content a new `version`, or another `name`",
-        address=str(change.address),
+        VERSION_TAKEN, message, resource.label(("version",)), hint=hint, address=str(change.address)
     )
 
 
@@ -37,12 +35,10 @@ def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
     for changed in change.fields:
         field = resource.form.field(changed.at[:-1])
         if field is not None and field.additive and changed.before is not None:
+            message = f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot change"
+            hint = f"write {changed.before!r}, or use another key"
             yield Diagnostic(
-                ALTERED,
-                f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot change",
-                resource.label(changed.at),
-                hint=f"write {changed.before!r}, or use another key",
-                address=str(change.address),
+                ALTERED, message, resource.label(changed.at), hint=hint, address=str(change.address)
             )
 
 

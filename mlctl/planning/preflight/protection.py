@@ -61,14 +61,12 @@ def _find_foreign(
         if ownership.project is None or theirs in (None, ownership.project):
             continue
         rule = FOREIGN_DELETE if change.action.deletes else FOREIGN_UPDATE
-        yield Diagnostic(
-            rule,
+        message = (
             f"{change.address} would be {_DONE[change.action]}, but belongs to the project"
-            f" `{theirs}`",
-            change.label,
-            f"leave it to that project, or take it over first: mlctl import PATH --from {theirs}",
-            address=str(change.address),
+            f" `{theirs}`"
         )
+        hint = f"leave it to that project, or take it over first: mlctl import PATH --from {theirs}"
+        yield Diagnostic(rule, message, change.label, hint, address=str(change.address))
 
 
 def _check_limit(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
