@@ -299,9 +299,7 @@ def _read_step(data: Mapping[str, Data], pointer_lists: Sequence[tuple[Pointer, 
         tuple(map(_read_upload, data.get("uploads", ()))),
         pointer_lists[data["without"]],
         Restoration(
-            data.get("base"),
-            tuple(map(pointer.parse, data.get("kept", ()))),
-            data.get("until"),
+            data.get("base"), tuple(map(pointer.parse, data.get("kept", ()))), data.get("until")
         ),
     )
 

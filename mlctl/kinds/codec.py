@@ -382,9 +382,7 @@ CODECS |= {
     "settings": Codec(_same, _settings_decode, _as_sent(_settings_decode)),
     "system_data": Codec(_same, _system_data_decode, _json_canonical),
     "moment": Codec(
-        _moment_encode,
-        lambda value, *_: value and str(value).replace(" ", "T", 1),
-        _moment_encode,
+        _moment_encode, lambda value, *_: value and str(value).replace(" ", "T", 1), _moment_encode
     ),
     "list": Codec(_listed, _same, _listed),
     "week_days": Codec(

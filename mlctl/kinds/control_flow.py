@@ -120,11 +120,7 @@ def _unroll_while(
 
 
 def _unroll_for(
-    name: str,
-    step: Any,
-    body: str,
-    inside: dict[str, Any],
-    text_of: Callable[[str], str | None],
+    name: str, step: Any, body: str, inside: dict[str, Any], text_of: Callable[[str], str | None]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Unroll `parallel_for`: one round per item, whose values become inputs."""
     items = _parse_items(name, step.get("items"), text_of)

@@ -222,11 +222,7 @@ def refresh_settled(
 
 
 def wait_until_settled(
-    backend: Backend,
-    live: Mapping[Address, Live],
-    *,
-    timeout: float,
-    note: Callable[[str], object],
+    backend: Backend, live: Mapping[Address, Live], *, timeout: float, note: Callable[[str], object]
 ) -> bool:
     """Wait for running operations on live resources; return whether there were any.
 

@@ -89,8 +89,7 @@ def new_address(
     for number in range(name.number + 1, name.number + 1 + _TRIES):
         ends = (f"{mark}{number}" for mark in name.marks)
         valid = next(
-            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))),
-            None,
+            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))), None
         )
         if valid is not None:
             address = replace(resource.address, name=valid)

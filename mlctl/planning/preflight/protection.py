@@ -20,10 +20,7 @@ _DONE = {Action.UPDATE: "changed", Action.REPLACE: "replaced", Action.DELETE: "d
 
 
 def findings(
-    changes: Sequence[Change],
-    live_state: LiveState,
-    ownership: Ownership,
-    limit: int | None = None,
+    changes: Sequence[Change], live_state: LiveState, ownership: Ownership, limit: int | None = None
 ) -> Iterator[Diagnostic]:
     """Yield what the project forbids of a plan as errors, and what it discourages as warnings."""
     yield from _find_protected(changes, live_state, ownership)
