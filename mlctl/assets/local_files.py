@@ -284,11 +284,7 @@ def resolve(resource: Resource, path: str) -> Path:
 
 
 def digest(upload: Upload) -> str:
-    """Hash an upload's current content.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Hash an upload's current content; raises OSError if it cannot be read."""
     path = _existing(Path(upload.path))
     match upload.target:
         case UploadTarget.CODE:

@@ -57,11 +57,7 @@ class Cron:
 
 
 def cron(expression: str) -> Cron:
-    """Parse a cron line.
-
-    Raises:
-        ValueError: the line is invalid; the message names the field.
-    """
+    """Parse a cron line. Raises ValueError if the line is invalid; the message names the field."""
     texts = expression.split()
     if len(texts) != len(_FIELDS):
         names = ", ".join(field.name for field in _FIELDS)

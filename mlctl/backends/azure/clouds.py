@@ -135,11 +135,7 @@ class AuthMethod(Enum):
 
 
 def auth_method(name: str | None) -> AuthMethod:
-    """Return the way to log in of that name.
-
-    Raises:
-        Permanent: it does not exist.
-    """
+    """Return the way to log in of that name; raises Permanent if it does not exist."""
     try:
         return AuthMethod(name or AuthMethod.DEFAULT.value)
     except ValueError:
