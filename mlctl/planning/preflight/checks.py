@@ -25,9 +25,7 @@ def immutable_version(change: Change, resource: Resource) -> Diagnostic:
     names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
     message = f"{change.address} already exists with another {names}, and versions cannot change"
     hint = "give the new content a new `version`, or another `name`"
-    return Diagnostic(
-        VERSION_TAKEN, message, resource.label(("version",)), hint=hint, address=str(change.address)
-    )
+    return change.finding(VERSION_TAKEN, message, resource.label(("version",)), hint)
 
 
 def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
@@ -37,9 +35,7 @@ def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
         if field is not None and field.additive and changed.before is not None:
             message = f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot change"
             hint = f"write {changed.before!r}, or use another key"
-            yield Diagnostic(
-                ALTERED, message, resource.label(changed.at), hint=hint, address=str(change.address)
-            )
+            yield change.finding(ALTERED, message, resource.label(changed.at), hint)
 
 
 def lost_secret(resource: Resource, live: Live) -> Iterator[Diagnostic]:
