@@ -247,13 +247,10 @@ def _resolve_collections(
 
 
 def _report_no_component(resource: Resource) -> Diagnostic:
-    return Diagnostic(
-        JOB_DEFINITION,
-        "the job has not run, and there is no `component`",
-        resource.label(("job_definition",), key=True),
-        hint="name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`",
-        address=str(resource.address),
-    )
+    message = "the job has not run, and there is no `component`"
+    place = resource.label(("job_definition",), key=True)
+    hint = "name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`"
+    return Diagnostic(JOB_DEFINITION, message, place, hint=hint, address=str(resource.address))
 
 
 def _component_of_job(resource: Resource, job: str) -> Resource:

@@ -109,15 +109,12 @@ def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if second.owner is not None:  # both deployments own what they share
             continue
         respelt = str(first.address) != str(second.address)
-        yield finding(
-            DUPLICATE,
-            second,
-            ("name",),
-            f"`{second.address}` is declared twice"
-            + (": names do not differ by case" if respelt else ""),
-            "rename one of the two, or remove it",
-            first.label(("name",), "first declared here"),
+        message = f"`{second.address}` is declared twice" + (
+            ": names do not differ by case" if respelt else ""
         )
+        hint = "rename one of the two, or remove it"
+        related = first.label(("name",), "first declared here")
+        yield finding(DUPLICATE, second, ("name",), message, hint, related)
 
 
 def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

@@ -38,14 +38,12 @@ def spot_on_cluster(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
     """MLC341."""
     for job in declared(graph, JOB.name):
         if enum_value(job, *_TIER) == "spot" and not is_serverless(job):
-            yield finding(
-                SPOT_ON_CLUSTER,
-                job,
-                _TIER,
-                f"spot nodes are for serverless jobs, but this one runs on `{job.text('compute')}`",
-                "remove `compute`, or remove `job_tier` and name a low-priority cluster",
-                job.label(("compute",), "so it is not serverless"),
+            message = (
+                f"spot nodes are for serverless jobs, but this one runs on `{job.text('compute')}`"
             )
+            hint = "remove `compute`, or remove `job_tier` and name a low-priority cluster"
+            related = job.label(("compute",), "so it is not serverless")
+            yield finding(SPOT_ON_CLUSTER, job, _TIER, message, hint, related)
 
 
 def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

@@ -170,14 +170,11 @@ def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             given = not port.needed or is_declared(name, given_inputs)
             if not given and nearest(name, strange) is None:
                 at = (INPUTS,) if given_inputs else ()
-                yield finding(
-                    MISSING_STEP_INPUT,
-                    pipeline.resource,
-                    step.part.label(at, key=True),
-                    f"step `{step.name}` does not set `{name}`, which its component needs",
-                    f"add `{name}` under `{INPUTS}`{_a_type(port)}",
-                    port.label("it is declared here"),
-                )
+                place = step.part.label(at, key=True)
+                message = f"step `{step.name}` does not set `{name}`, which its component needs"
+                hint = f"add `{name}` under `{INPUTS}`{_a_type(port)}"
+                related = port.label("it is declared here")
+                yield finding(MISSING_STEP_INPUT, pipeline.resource, place, message, hint, related)
 
 
 def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
