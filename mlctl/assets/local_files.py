@@ -85,11 +85,11 @@ class _Resolver:
                     address = yield from self._adopt(resource, field, asset, parents)
                     values[field.at] = _reference(address)
                 elif field.path and isinstance(value, str):
-                    values[field.at], found = _read_content(
+                    values[field.at], field_uploads = _read_content(
                         resource, field, value, self.scope, self.files
                     )
-                    self.report.extend(private_findings(resource, field, found))
-                    uploads += found
+                    self.report.extend(private_findings(resource, field, field_uploads))
+                    uploads += field_uploads
             except OSError as error:
                 self.report.add(_report_unreadable(resource, field, error))
         unchanged = values == resource.values and len(uploads) == len(resource.uploads)

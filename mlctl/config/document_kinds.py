@@ -65,7 +65,7 @@ class LeftOut:
     @property
     def paths(self) -> set[str]:
         """Return the files that are not mlctl's documents; jobs are."""
-        files = (found for why, found in self.files.items() if why != Why.JOB)
+        files = (kinds_by_path for why, kinds_by_path in self.files.items() if why != Why.JOB)
         return self.policies.union(*files)
 
     def notes(self, documents: Iterable[Document]) -> Iterator[str]:
@@ -76,10 +76,10 @@ class LeftOut:
         ../..` says nothing about a schedule in that folder.
         """
         named_files = set(named_paths(documents)) if self.files else set[str]()
-        for why, found in self.files.items():
+        for why, kinds_by_path in self.files.items():
             reported = {
                 path: kind
-                for path, kind in found.items()
+                for path, kind in kinds_by_path.items()
                 if not _is_named(path, named_files, whole=why in _NAMED_WHOLE)
             }
             if why == Why.OTHERS:
@@ -265,8 +265,8 @@ def _describe_many(why: str, kinds_by_path: dict[str, str]) -> str:
 
 
 def _list_some(paths: list[str]) -> str:
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return ", ".join(paths[:_SHOWN]) + more
+    remainder = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + remainder
 
 
 def _report_other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:

@@ -61,10 +61,12 @@ class LoadedConfig:
     def with_users(self, paths: Set[str]) -> frozenset[str]:
         """Return the files, and those that name them, also by way of others."""
         documents = [resource.document for resource in (*self.resources, *self.components)]
-        named = {document.source.name: frozenset(read_paths(document)) for document in documents}
+        names_by_path = {
+            document.source.name: frozenset(read_paths(document)) for document in documents
+        }
         while users := {
             path
-            for path, names in named.items()
+            for path, names in names_by_path.items()
             if path not in paths and not names.isdisjoint(map(os.path.normpath, paths))
         }:
             paths = paths | users

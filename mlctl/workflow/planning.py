@@ -273,9 +273,9 @@ def plan_loaded(
 
 def _is_waived(finding: Diagnostic, report: Report) -> bool:
     """Whether a finding is an ignored error about names, which only Azure can check."""
-    asked = Report(report.ignore, report.select)
-    asked.add(finding)
-    return finding.rule is NAME_TAKEN and not len(asked)
+    heard = Report(report.ignore, report.select)
+    heard.add(finding)
+    return finding.rule is NAME_TAKEN and not len(heard)
 
 
 def _find_declared(graph: Graph, target: str) -> Address:

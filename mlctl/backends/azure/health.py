@@ -145,12 +145,12 @@ class HealthChecker:
         subscription = path_of("subscriptions", self._scope.subscription)
         group = subscription + path_of("resourceGroups", self._scope.resource_group)
         locks = "/providers/Microsoft.Authorization/locks"
-        known = [
+        lock_bodies = [
             *self._arm.pages(subscription + locks, _LOCKS, **{"$filter": "atScope()"}),
             *self._arm.pages(group + locks, _LOCKS),
         ]
         any_lock = False
-        for lock in {str(lock.get("id")): lock for lock in known}.values():
+        for lock in {str(lock.get("id")): lock for lock in lock_bodies}.values():
             on = str(lock.get("id")).partition(f"{locks}/")[0]
             above, beneath = mine.startswith(on.casefold() + "/"), on.casefold().startswith(mine)
             if above or beneath:
@@ -174,10 +174,10 @@ class HealthChecker:
         yield from tight
         if not tight:
             yield OK, f"room left in {self._location}"
-        without = [quota.family for quota in quotas if quota.limit == 0]
-        without = sorted(family for family in without if family not in _COUNTS)
-        if without:
-            yield INFO, f"no cores in {self._location} for {_listed(without)}"
+        coreless = [quota.family for quota in quotas if quota.limit == 0]
+        coreless = sorted(family for family in coreless if family not in _COUNTS)
+        if coreless:
+            yield INFO, f"no cores in {self._location} for {_listed(coreless)}"
 
 
 _VITAL = ("credentials", "workspace")

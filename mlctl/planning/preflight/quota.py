@@ -55,8 +55,8 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
             elif share.asks and share.planned.most > usage.limit:
                 nodes = usage.limit // share.planned.node
                 warning = _fewer_nodes(share, resource, quota, usage.limit)
-                known = fewest.get(address, (nodes, warning))
-                fewest[address] = min(known, (nodes, warning), key=itemgetter(0))
+                lowest = fewest.get(address, (nodes, warning))
+                fewest[address] = min(lowest, (nodes, warning), key=itemgetter(0))
     yield from (warning for address, (_, warning) in fewest.items() if address not in refused)
 
 
@@ -94,7 +94,7 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
         freed = [share.change.address for share in shares if share.more < 0]
         if limit.used + growth > limit.limit:
             for address in asking:
-                freed_by_others = (other for other in freed if other != address)
+                freed_by_others = (releasing for releasing in freed if releasing != address)
                 freed_by_address[address] = (*freed_by_address.get(address, ()), *freed_by_others)
     return {address: freed for address, freed in freed_by_address.items() if freed}
 
@@ -128,8 +128,8 @@ def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: in
 
 
 def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
-    nodes, asked = limit // share.planned.node, share.planned.most // share.planned.node
-    message = f"{_describe(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {asked}"
+    nodes, sought = limit // share.planned.node, share.planned.most // share.planned.node
+    message = f"{_describe(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {sought}"
     hint = f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}"
     warning = share.change.finding(QUOTA, message, resource.label(("max_instances",)), hint)
     return replace(warning, severity=Severity.WARNING)
