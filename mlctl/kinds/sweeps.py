@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field
-from mlctl.kinds.job_io import map_each
 from mlctl.pointer import Data
 
 POLICIES = {
@@ -48,12 +47,12 @@ _OF_RANDOM = ("rule", "seed", "logbase")  # other algorithms have no parameters
 
 def encode_space(value: Data, _field: Field, _scope: Scope) -> Data:
     """Encode the search space: `{"lr": ["uniform", [0.1, 1]]}`."""
-    return map_each(value, _encode_distribution)
+    return _map_each(value, _encode_distribution)
 
 
 def decode_space(value: Data, _field: Field, _scope: Scope) -> Data:
     """Decode the search space."""
-    return map_each(value, _decode_distribution)
+    return _map_each(value, _decode_distribution)
 
 
 def encode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -98,6 +97,10 @@ def decode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
     return {"type": words.get(str(type_name), type_name), **settings}
 
 
+def _map_each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+    return {key: spelt(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
 def _encode_distribution(value: Data) -> Data:
     """Encode a distribution; the values of a choice may be mappings with distributions."""
     kind = str(value.get("type")).casefold() if isinstance(value, Mapping) else ""
@@ -119,4 +122,4 @@ def _decode_distribution(value: Data) -> Data:
 
 
 def _map_choices(value: Data, spelt: Callable[[Data], Data]) -> Data:
-    return [map_each(choice, spelt) for choice in value] if isinstance(value, list) else value
+    return [_map_each(choice, spelt) for choice in value] if isinstance(value, list) else value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import Any
 
 from mlctl.backends.azure import links
@@ -128,27 +127,25 @@ def _cloud(entry: Mapping[str, Data]) -> Cloud:
     )
 
 
-class AuthMethod(Enum):
-    """Ways to log in, and azure-identity's class; `default` tries them in turn, as that does."""
+# Ways to log in, and azure-identity's classes; `default` tries them in turn, as that does.
+AUTH_METHODS = {
+    "default": "DefaultAzureCredential",
+    "cli": "AzureCliCredential",
+    "env": "EnvironmentCredential",
+    "managed-identity": "ManagedIdentityCredential",
+    "workload-identity": "WorkloadIdentityCredential",
+    "browser": "InteractiveBrowserCredential",
+}
 
-    DEFAULT = "default", "DefaultAzureCredential"
-    CLI = "cli", "AzureCliCredential"
-    ENV = "env", "EnvironmentCredential"
-    MANAGED_IDENTITY = "managed-identity", "ManagedIdentityCredential"
-    WORKLOAD_IDENTITY = "workload-identity", "WorkloadIdentityCredential"
-    BROWSER = "browser", "InteractiveBrowserCredential"
 
-
-def auth_method(name: str | None) -> AuthMethod:
-    """Return the way to log in of that name; raises Permanent if it does not exist."""
-    methods = {method.value[0]: method for method in AuthMethod}
-    if (name or "default") not in methods:
-        message = f"there is no --auth `{name}`; choose one of: {', '.join(methods)}"
+def check_auth(method: str) -> None:
+    """Check that there is a way to log in of that name; raises Permanent if there is none."""
+    if method not in AUTH_METHODS:
+        message = f"there is no --auth `{method}`; choose one of: {', '.join(AUTH_METHODS)}"
         raise Permanent("UnknownAuth", message)
-    return methods[name or "default"]
 
 
-def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
+def credential(method: str, cloud: Cloud, client_id: str | None) -> Any:
     """Return a credential of azure-identity; it sends nothing before its first token is needed.
 
     `client_id` is that of a user-assigned managed identity.
@@ -159,16 +156,15 @@ def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
     from azure import identity
 
     logging.getLogger("msal").addHandler(logging.NullHandler())  # as in `arm`
-    word, class_name = method.value
     options: dict[str, Any] = {}
-    if method is AuthMethod.MANAGED_IDENTITY:
+    if method == "managed-identity":
         options["client_id"] = client_id
-    elif method is not AuthMethod.CLI and cloud.authority.startswith("https://"):
+    elif method != "cli" and cloud.authority.startswith("https://"):
         options["authority"] = cloud.authority
     try:
-        return getattr(identity, class_name)(**options)
+        return getattr(identity, AUTH_METHODS[method])(**options)
     except ValueError as error:
-        raise Permanent("NoCredentials", f"--auth {word}: {error}", status=401) from None
+        raise Permanent("NoCredentials", f"--auth {method}: {error}", status=401) from None
 
 
 FRONT = "/mferp/managementfrontend"  # where a data plane has what the resource manager has
