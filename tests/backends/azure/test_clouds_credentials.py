@@ -13,8 +13,8 @@ pytest.importorskip("azure.identity", reason="the azure extra is not installed")
 
 from mlctl.backends import open_backend
 from mlctl.backends.azure import identified
-from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
 from mlctl.backends.azure.clouds import AUTH_METHODS, check_auth, choose_cloud, credential
+from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
 from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
