@@ -83,11 +83,11 @@ class _Resolver:
                     address = yield from self._adopt(resource, field, asset, parents)
                     values[field.at] = _reference(address)
                 elif field.path and isinstance(value, str):
-                    values[field.at], found = _read_content(
+                    values[field.at], field_uploads = _read_content(
                         resource, field, value, self.scope, self.files
                     )
-                    self.report.extend(private_findings(resource, field, found))
-                    uploads += found
+                    self.report.extend(private_findings(resource, field, field_uploads))
+                    uploads += field_uploads
             except OSError as error:
                 self.report.add(_report_unreadable(resource, field, error))
         unchanged = values == resource.values and len(uploads) == len(resource.uploads)
@@ -247,13 +247,10 @@ def _resolve_collections(
 
 
 def _report_no_component(resource: Resource) -> Diagnostic:
-    return Diagnostic(
-        JOB_DEFINITION,
-        "the job has not run, and there is no `component`",
-        resource.label(("job_definition",), key=True),
-        hint="name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`",
-        address=str(resource.address),
-    )
+    message = "the job has not run, and there is no `component`"
+    place = resource.label(("job_definition",), key=True)
+    hint = "name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`"
+    return Diagnostic(JOB_DEFINITION, message, place, hint=hint, address=str(resource.address))
 
 
 def _component_of_job(resource: Resource, job: str) -> Resource:
@@ -271,12 +268,10 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
 
 def _report_unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
     file_name = f"`{error.filename}`: " if error.filename else ""
+    message = f"cannot read {file_name}{error.strerror or error}"
+    hint = "paths are relative to the file that names them"
     return Diagnostic(
-        UNREADABLE,
-        f"cannot read {file_name}{error.strerror or error}",
-        resource.label(field.at),
-        hint="paths are relative to the file that names them",
-        address=str(resource.address),
+        UNREADABLE, message, resource.label(field.at), hint=hint, address=str(resource.address)
     )
 
 
@@ -286,11 +281,7 @@ def resolve(resource: Resource, path: str) -> Path:
 
 
 def digest(upload: Upload) -> str:
-    """Hash an upload's current content.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Hash an upload's current content; raises OSError if it cannot be read."""
     path = _existing(Path(upload.path))
     match upload.target:
         case UploadTarget.CODE:
