@@ -134,6 +134,7 @@ def document(
 ) -> shape.Forecast:
     """Return the forecast as data; the sentence and the timelines are about the row `main`."""
     row_documents = [_row(row, summary) for row, summary in summaries]
+    by_name = {row["name"]: row for row in reversed(row_documents)}
     return {
         "$schema": SCHEMA,
         "seed": seed,
@@ -142,7 +143,12 @@ def document(
         "rows": row_documents,
         "timelines": list(_timelines(summaries, main)),
         "sensitivity": None if tornado is None else list(tornado),
-        "sentence": _sentence(row_documents, main, _rate(summaries, main)),
+        "sentence": {
+            "row": main if main in by_name else None,
+            "low_priority": _said(by_name.get(main)),
+            "dedicated": _said(by_name.get(DEDICATED)),
+            "rate": _rate(summaries, main),
+        },
         "assumptions": list(all_assumptions(subject, [row for row, _ in summaries])),
     }
 
@@ -211,22 +217,10 @@ def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData
     return {"usd": rate.usd, "as_of": rate.as_of, "low": low, "high": high}
 
 
-def _sentence(
-    rows_: Sequence[shape.RowData], main: str, rate: shape.RateData | None
-) -> shape.SentenceData:
-    """Return the numbers of the summary sentence: low priority in the main row, and dedicated."""
-    low, full = (
-        next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
-    )
-    return {
-        "row": main if low is not None else None,
-        "low_priority": None if low is None else _said(low),
-        "dedicated": None if full is None else _said(full),
-        "rate": rate,
-    }
-
-
-def _said(row: shape.RowData) -> shape.OutlookData:
+def _said(row: shape.RowData | None) -> shape.OutlookData | None:
+    """Return a row's numbers in the sentence."""
+    if row is None:
+        return None
     until_done = row["until_done"]
     return {
         "time_s": _value(until_done["time_s"]),
