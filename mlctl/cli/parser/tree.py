@@ -16,7 +16,6 @@ from mlctl.cli.parser.declare import (
     COMMANDS,
     ArgumentSpec,
     CommandGroup,
-    CommandSpec,
     OptionSpec,
     Suggest,
 )
@@ -157,7 +156,18 @@ def read(
     sections: Mapping[str, str] = MappingProxyType({}),
 ) -> CommandNode:
     """Read the node of a group, with all below it; `sections` are those of its help, by name."""
-    children = {name: _command(spec, (*path, name)) for name, spec in group.commands.items()}
+    children = {
+        name: CommandNode(
+            ((*path, name)),
+            inspect.cleandoc(spec.help),
+            (*_options(spec.parameters), HELP),
+            tuple(_positionals(spec.parameters)),
+            {},
+            spec.run,
+            {parameter.name: parameter.default for parameter in spec.parameters},
+        )
+        for name, spec in group.commands.items()
+    }
     for name, inner_group in group.groups.items():
         below, command = read(inner_group, (*path, name)), children.get(name)
         children[name] = below if command is None else replace(command, children=below.children)
@@ -166,18 +176,6 @@ def read(
             children[name] = replace(children[name], section=section)
     options = (*_options(group.shared), *(() if path else COMPLETION), HELP)
     return CommandNode(path, inspect.cleandoc(group.help), options, (), children)
-
-
-def _command(spec: CommandSpec, path: tuple[str, ...]) -> CommandNode:
-    return CommandNode(
-        path,
-        inspect.cleandoc(spec.help),
-        (*_options(spec.parameters), HELP),
-        tuple(_positionals(spec.parameters)),
-        {},
-        spec.run,
-        {parameter.name: parameter.default for parameter in spec.parameters},
-    )
 
 
 def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
