@@ -66,7 +66,13 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
                 session.note("It already exists and was not changed.")
                 print_live(session, backend, existing.values(), args)
                 return Exit.OK
-            loaded = replace(loaded, graph=_without(loaded.graph, existing, backend))
+            remaining = (
+                resource
+                for resource in loaded.graph.resources.values()
+                if (resource.owner or resource.address) not in existing
+            )
+            built = graph.build(remaining, backend.scope)
+            loaded = replace(loaded, graph=replace(built, secrets=loaded.graph.secrets))
         if args.set_default:
             loaded = replace(loaded, graph=_with_defaults(loaded, backend))
         return plan_and_apply(session, backend, loaded, args)
@@ -349,14 +355,3 @@ def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
     )
     built = graph.build(every, backend.scope)
     return replace(built, secrets=loaded.graph.secrets)
-
-
-def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -> Graph:
-    """Remove the resources that exist from the graph, and what these declare inline."""
-    remaining = (
-        resource
-        for resource in whole.resources.values()
-        if (resource.owner or resource.address) not in existing
-    )
-    built = graph.build(remaining, backend.scope)
-    return replace(built, secrets=whole.secrets)

@@ -16,7 +16,6 @@ from mlctl.cli.parser.declare import (
     REQUIRED,
     ArgumentSpec,
     CommandGroup,
-    CommandSpec,
     OptionSpec,
     Parameter,
     Suggest,
@@ -158,7 +157,18 @@ def read(
     sections: Mapping[str, str] = MappingProxyType({}),
 ) -> CommandNode:
     """Read the node of a group, with all below it; `sections` are those of its help, by name."""
-    children = {name: _command(spec, (*path, name)) for name, spec in group.commands.items()}
+    children = {
+        name: CommandNode(
+            (*path, name),
+            spec.help,
+            (*_options(spec.parameters), HELP),
+            tuple(_positionals(spec.parameters)),
+            {},
+            spec.run,
+            {parameter.name: parameter.default for parameter in spec.parameters},
+        )
+        for name, spec in group.commands.items()
+    }
     for name, inner_group in group.groups.items():
         below, command = read(inner_group, (*path, name)), children.get(name)
         children[name] = below if command is None else replace(command, children=below.children)
@@ -167,18 +177,6 @@ def read(
             children[name] = replace(children[name], section=section)
     options = (*_options(group.shared), *(() if path else COMPLETION), HELP)
     return CommandNode(path, group.help, options, (), children)
-
-
-def _command(spec: CommandSpec, path: tuple[str, ...]) -> CommandNode:
-    return CommandNode(
-        path,
-        spec.help,
-        (*_options(spec.parameters), HELP),
-        tuple(_positionals(spec.parameters)),
-        {},
-        spec.run,
-        {parameter.name: parameter.default for parameter in spec.parameters},
-    )
 
 
 def _options(parameters: Iterable[Parameter]) -> Iterator[Option]:
