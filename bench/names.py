@@ -1,10 +1,11 @@
-"""The share of names that say nothing, held against its budget: part of `make lint`.
+"""Names that say nothing, and names of classes with two meanings: part of `make lint`.
 
     python -m bench.names [--list] [FOLDER...]
 
 Counted are parameters and names that are assigned or bound by `for`, `with`, `as` or a walrus. The
 words are pronouns, participles and fillers; model codebases of the field have 0.4 to 0.6 % of them.
-The exit code is 1 where the share is over the budget in bench/budgets.toml.
+The exit code is 1 where the share is over the budget in bench/budgets.toml, or where two modules
+declare public classes of one name: one name has one meaning.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench import ratchet
@@ -45,7 +46,21 @@ def main() -> int:
         print(*(f"{count:6} {name}" for name, count in empty.items()), sep="\n")
     budget = ratchet.load()[BUDGET]
     print(f"{share:.2f} % of {names.total():,} names say nothing; the budget is {budget:g} %")
-    return int(share > budget)
+    repeated = [*repeated_classes(arguments.folders)]
+    print(*repeated, sep="\n", end="\n" if repeated else "")
+    return int(share > budget or bool(repeated))
+
+
+def repeated_classes(folders: Iterable[Path]) -> Iterator[str]:
+    """One sentence for each public class whose name another module gives to a class of its own."""
+    places = defaultdict(list)
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{path}:{node.lineno}")
+    for name, where in places.items():
+        if len(where) > 1:
+            yield f"{', '.join(where)}: {len(where)} classes are called {name}"
 
 
 def bound_names(folder: Path) -> Iterator[str]:

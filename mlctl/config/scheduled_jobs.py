@@ -18,7 +18,7 @@ from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.resource import Resource, build, is_local, local_path
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
-from mlctl.source.overlay import OverlaidDocument, Part
+from mlctl.source.overlay import DocumentPart, OverlaidDocument
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def job_of(schedule: Resource) -> Resource | None:
     job = pointer.get(schedule.document.data, at)
     if not isinstance(job, dict) or "job" in job:
         return None  # a job that has run has been checked
-    return build(Part.of(schedule.document, at), JOB)
+    return build(DocumentPart.of(schedule.document, at), JOB)
 
 
 def _insert_job(document: Document, at: Pointer, job: Data, *below: Document) -> Document:

@@ -77,14 +77,14 @@ class OverlaidDocument(Document):
 
 
 @dataclass(frozen=True, eq=False)
-class Part(Document):
+class DocumentPart(Document):
     """The part at `root` of the document `whole`, as a document of its own."""
 
     whole: Document | None = None
     root: Pointer = ()
 
     @classmethod
-    def of(cls, whole: Document, root: Pointer) -> Part:
+    def of(cls, whole: Document, root: Pointer) -> DocumentPart:
         """Return the mapping at `root`."""
         data = pointer.get(whole.data, root)
         return cls(whole.source, data, whole.index, whole.line, whole.begin, whole.end, whole, root)

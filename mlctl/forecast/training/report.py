@@ -51,7 +51,7 @@ _SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunRow:
     """A row: a weather (None: on dedicated nodes) and a checkpoint interval."""
 
     name: str
@@ -73,24 +73,24 @@ def rows(
     every: Sequence[int],
     weathers: Sequence[Weather],
     tiers: Sequence[Tier],
-) -> Iterator[Row]:
+) -> Iterator[RunRow]:
     """Yield low priority in each weather with each interval, then dedicated."""
     if Tier.LOW_PRIORITY in tiers:
         for weather in weathers:
             low_priority = scenario.on(Tier.LOW_PRIORITY, weather.processes())
             for steps in every:
-                yield Row(weather.name, low_priority.every(steps), weather)
+                yield RunRow(weather.name, low_priority.every(steps), weather)
     if Tier.DEDICATED in tiers:
         for steps in every:
-            yield Row(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
+            yield RunRow(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
 
 
 def gathered(
-    rows_: Iterable[Row],
+    rows_: Iterable[RunRow],
     options: Options,
     executor: Executor | None = None,
     note: Callable[[int], None] = lambda _: None,
-) -> Gathered[Row, TrainingHistory]:
+) -> Gathered[RunRow, TrainingHistory]:
     """Run the histories of each row. Raises what the event engine raises."""
     rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
     return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor, note)
@@ -98,7 +98,7 @@ def gathered(
 
 def document(
     subject: TrainingSubject,
-    results: Gathered[Row, TrainingHistory],
+    results: Gathered[RunRow, TrainingHistory],
     options: Options,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
@@ -120,7 +120,7 @@ def document(
     }
 
 
-def _ends(results: Gathered[Row, TrainingHistory], main: Row) -> bool:
+def _ends(results: Gathered[RunRow, TrainingHistory], main: RunRow) -> bool:
     """Whether any history of the row ended: otherwise no interval helps."""
     return any(
         history.status is JobStatus.COMPLETED
@@ -148,7 +148,7 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
     }
 
 
-def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
+def _row(row: RunRow, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
     summary = TrainingSummary(row.scenario, histories)
     exact = training.closed_form(row.scenario)
     price = row.scenario.price / HOUR
@@ -183,7 +183,7 @@ def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
     }
 
 
-def _intervals(main: Row, options: Options, executor: Executor | None) -> dict[str, Data]:
+def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dict[str, Data]:
     why = training.obstacle(training.unlimited(main.scenario))
     study = TrainingStudy(main.scenario, options.seed)
     intervals = training.intervals(study, min(options.runs, _TRIALS), executor)
@@ -208,7 +208,7 @@ def _interval(interval: Interval) -> dict[str, Data]:
     }
 
 
-def _assumptions(subject: TrainingSubject, rows_: Sequence[Row]) -> Iterator[AssumptionData]:
+def _assumptions(subject: TrainingSubject, rows_: Sequence[RunRow]) -> Iterator[AssumptionData]:
     scenario = subject.scenario
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     yield from assumptions.of_prices(scenario)
