@@ -64,11 +64,8 @@ def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
     if file is None:
         return _insert_job(document, at, {**changes, "job": name})
     job = _rebase_paths(file, os.path.relpath(file.folder, document.folder))
-    below = Within(
-        *(file.source, pointer.nest({at: job}), file.index, file.line, file.begin, file.end),
-        whole=file,
-        root=at,
-    )
+    nested = pointer.nest({at: job})
+    below = Within(file.source, nested, file.index, file.line, file.begin, file.end, file, at)
     return _insert_job(document, at, _merge(job, changes), below)
 
 
@@ -84,10 +81,7 @@ def job_of(schedule: Resource) -> Resource | None:
 def _insert_job(document: Document, at: Pointer, job: Data, *below: Document) -> Document:
     data = copy.deepcopy(document.data)
     pointer.put(data, at, job)
-    return OverlaidDocument(
-        *(document.source, data, document.index, document.line, document.begin, document.end),
-        below=(document, *below),
-    )
+    return OverlaidDocument.over(document, data, document, *below)
 
 
 def _merge(base: Data, changes: Data) -> Data:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping
 
 from mlctl import pointer
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source.document import Document
@@ -30,6 +30,11 @@ class OverlaidDocument(Document):
 
     below: tuple[Document, ...] = ()
     places: Mapping[Pointer, Span] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, top: Document, data: dict[str, Data], *below: Document) -> OverlaidDocument:
+        """Return `data` in the place of `top`, with the positions of `below`."""
+        return cls(top.source, data, top.index, top.line, top.begin, top.end, below)
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """Return the place of the value in a flag, else in the uppermost document with it."""
@@ -108,10 +113,7 @@ class DocumentPart(Document):
 def merge_patch(document: Document, patch: Document) -> OverlaidDocument:
     """Apply a JSON Merge Patch (RFC 7396): `null` removes, a list replaces a list."""
     data = _patched(document.data, patch.data)
-    return OverlaidDocument(
-        *(document.source, data, document.index, document.line, document.begin, document.end),
-        below=(patch, document),
-    )
+    return OverlaidDocument.over(document, data, patch, document)
 
 
 def overlay(values: Iterable[FlagValue], *below: Document) -> OverlaidDocument:
@@ -143,8 +145,7 @@ def with_flag_values(
     spans = {at: Span(source, 0, start, 0, end) for at, (start, end) in places.items()}
     if not below:
         return OverlaidDocument(source, data, places=spans)
-    top = below[0]
-    return OverlaidDocument(top.source, data, top.index, top.line, top.begin, top.end, below, spans)
+    return replace(OverlaidDocument.over(below[0], data, *below), places=spans)
 
 
 def _merged(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:

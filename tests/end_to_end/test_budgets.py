@@ -96,6 +96,13 @@ def test_names_are_counted_wherever_they_are_bound(tmp_path: Path) -> None:
     ]
 
 
+def test_a_call_unpacks_no_tuple_that_is_written_on_the_spot(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("f(*a)\nf(\n  *(a, b),\n c=d)\n")
+    assert [*names.unpacked_tuples([tmp_path])] == [
+        f"{tmp_path}/a.py:2: a call unpacks a tuple written on the spot"
+    ]
+
+
 def test_a_class_name_has_one_meaning(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("class Plan: ...\nclass _Reader: ...\n")
     (tmp_path / "b.py").write_text("\nclass Plan: ...\nclass _Reader: ...\nclass Step: ...\n")
