@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.catalog.prices import PriceList, listed
 from mlctl.dataclasses import dataclass
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import Claims
 from mlctl.pointer import Data
@@ -47,7 +47,7 @@ class WorkspaceState:
     def guid(self, purpose: str) -> str:
         """Return a GUID that depends on the seed, the workspace and `purpose` only."""
         scope = str(self.scope).casefold()
-        return str(uuid5(NAMESPACE_URL, f"{self.seed}/{scope}/{purpose}"))
+        return uuid_of(f"{self.seed}/{scope}/{purpose}")
 
 
 def workspace_state(
