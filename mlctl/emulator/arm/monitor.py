@@ -181,7 +181,7 @@ def _event(call: Call, entry: ActivityEntry) -> dict[str, Data]:
     types = parts[6::2]  # the names of collections, after the provider
     operation = f"{PROVIDER}/{'/'.join(types)}/{entry.verb}"
     moment = clock.iso(entry.at)
-    guid = call.home_guid(f"activity/{entry.number}")
+    guid = call.at_home().guid(f"activity/{entry.number}")
     stored = {
         **dict.fromkeys(("correlationId", "eventDataId", "operationId"), guid),
         **dict.fromkeys(("eventTimestamp", "submissionTimestamp"), moment),

@@ -326,7 +326,8 @@ def show_connection(call: Call) -> Response:
 
 def show_connections(call: Call) -> Response:
     """GET of all."""
-    page = listing.paginate(call, _every(call), lambda item: item.name.casefold())
+    stored = call.blob_store.list(ItemKind.CONNECTION, _connection_id(call, ""))
+    page = listing.paginate(call, stored, lambda item: item.name.casefold())
     return listing.page_response(
         call, page, (_connection(call, connection) for connection in page.items)
     )
@@ -350,10 +351,6 @@ def delete_connection(call: Call) -> Response:
         ItemKind.CONNECTION, _connection_id(call, call.names["name"])
     )
     return Response(200 if is_deleted else _NO_CONTENT)
-
-
-def _every(call: Call) -> Iterator[StoredItem]:
-    yield from call.blob_store.list(ItemKind.CONNECTION, _connection_id(call, ""))
 
 
 def _find_connection(call: Call) -> StoredItem | None:
