@@ -28,7 +28,7 @@ def apply(
     *,
     parallelism: int,
     stop: threading.Event,
-    retry: RetryOptions | None = None,
+    retry: RetryOptions = RetryOptions(),
     wait: bool = True,
     journal: Journal | None = None,
 ) -> Iterator[StepEvent]:
@@ -55,10 +55,8 @@ def apply(
                     yield skipped
                     continue
                 waits = wait or step.id in needed
-                runner = StepRunner(
-                    progress.assignment(step, waits=waits),
-                    *(backend, work.scope, retry or RetryOptions(), shared),
-                )
+                assignment = progress.assignment(step, waits=waits)
+                runner = StepRunner(assignment, backend, work.scope, retry, shared)
                 scheduler.start(runner.run())
                 running += 1
             while running:

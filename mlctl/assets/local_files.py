@@ -8,17 +8,16 @@ asset.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
-import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from mlctl import files, pointer, source
+from mlctl import dataclasses, files, pointer, source
 from mlctl.assets import folders, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.digests import uuid_of
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import KINDS, datastore_uri, online_io
 from mlctl.kinds.address import Address, Scope, own_address
@@ -30,14 +29,13 @@ from mlctl.kinds.records.code import KIND as CODE
 from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.kinds.records.data import KIND as DATA
 from mlctl.kinds.resource import Resource, Upload, is_local, local_path
-from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.pointer import Data, Pointer
 
 UNREADABLE = Rule("MLC401", "unreadable-path", Severity.ERROR)
 
 JOB_DEFINITION = Rule("MLC410", "job-definition-without-component", Severity.ERROR)
 
-_CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
+_CODE_NAMES = "6d6c6374-6c00-4000-8000-636f64650000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ class _Resolver:
                 ("hash_version",): "202208",
                 ("uri",): _uri(upload, self.scope),
             }
-            address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
+            address = Address(CODE.name, uuid_of(upload.digest, _CODE_NAMES), None, "1")
             return _build_owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
         return _read_component(resource, path, parents, self.files)
 
@@ -149,6 +147,8 @@ class _Resolver:
 
         Steps that are no mappings are left as they are: the schema has refused them.
         """
+        from mlctl.kinds.steps import FILE, INLINE, SOURCE  # noqa: PLC0415 - most kinds have none
+
         components: dict[str, Resource] = {}
         resolved = dict(jobs)
         for name, step in jobs.items():

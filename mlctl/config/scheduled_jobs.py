@@ -18,7 +18,7 @@ from mlctl.kinds.resource import Resource, build, is_local, local_path
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 from mlctl.source.document import View
-from mlctl.source.overlay import OverlaidDocument, Part
+from mlctl.source.overlay import DocumentPart, OverlaidDocument
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +46,8 @@ def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
     if file is None:
         return _insert_job(document, at, {**changes, "job": name})
     job = _rebase_paths(file, os.path.relpath(file.folder, document.folder))
-    below = Within(
-        *(file.source, pointer.nest({at: job}), file.index, file.line, file.begin, file.end),
-        whole=file,
-        root=at,
-    )
+    nested = pointer.nest({at: job})
+    below = Within(file.source, nested, file.index, file.line, file.begin, file.end, file, at)
     return _insert_job(document, at, _merge(job, changes), below)
 
 
@@ -60,16 +57,13 @@ def job_of(schedule: Resource) -> Resource | None:
     job = pointer.get(schedule.document.data, at)
     if not isinstance(job, dict) or "job" in job:
         return None  # a job that has run has been checked
-    return build(Part.of(schedule.document, at), JOB)
+    return build(DocumentPart.of(schedule.document, at), JOB)
 
 
 def _insert_job(document: Document, at: Pointer, job: Data, *below: Document) -> Document:
     data = copy.deepcopy(document.data)
     pointer.put(data, at, job)
-    return OverlaidDocument(
-        *(document.source, data, document.index, document.line, document.begin, document.end),
-        below=(document, *below),
-    )
+    return OverlaidDocument.over(document, data, document, *below)
 
 
 def _merge(base: Data, changes: Data) -> Data:

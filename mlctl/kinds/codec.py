@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from typing import TypeAlias
 
 from mlctl import catalog, source
 from mlctl.dataclasses import dataclass, replace
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import component_io, datastore_uri, job_io, online_io, steps, sweeps
+from mlctl.kinds import component_io, datastore_uri, online_io
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field, bare
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
+
+_Spell: TypeAlias = Callable[[Data, Field, Scope], Data]
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
     """Three functions of a value, its field and the workspace."""
 
-    encode: Callable[[Data, Field, Scope], Data]
-    decode: Callable[[Data, Field, Scope], Data]
-    canonical: Callable[[Data, Field, Scope], Data]
+    encode: _Spell
+    decode: _Spell
+    canonical: _Spell
 
 
 def encode(value: Data, field: Field, scope: Scope) -> Data:
@@ -73,6 +76,8 @@ def inner_fields(field: Field, value: Data) -> Iterator[Field]:
     """Find the places in a value of the field that name other resources."""
     match field.codec:
         case "steps":
+            from mlctl.kinds import steps  # noqa: PLC0415 - most kinds have none
+
             return steps.inner_fields(field, value)
         case "data_collector":
             return online_io.data_fields(field, value)
@@ -270,7 +275,7 @@ def _settings_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return {key: _TRUTHS.get(str(setting).casefold(), setting) for key, setting in value.items()}
 
 
-def _as_sent(encoded: Callable[[Data, Field, Scope], Data]) -> Callable[[Data, Field, Scope], Data]:
+def _as_sent(encoded: _Spell) -> _Spell:
     """Canonicalize a value with one spelling on the wire: as that, in JSON."""
     return lambda value, field, scope: _json_canonical(encoded(value, field, scope), field, scope)
 
@@ -320,14 +325,29 @@ def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 
 class _Codecs(dict[str, Codec]):
-    """Codecs by name; the rarely needed ones of compute instances are imported on demand."""
+    """Codecs by name; those of jobs and compute instances are imported on demand."""
 
     def __missing__(self, name: str) -> Codec:
-        from mlctl.kinds import instances  # noqa: PLC0415
+        from mlctl.kinds import instances, job_io, steps, sweeps  # noqa: PLC0415
 
-        encode, decode = instances.SPELLINGS[name]
-        self[name] = Codec(encode, decode, _as_sent(encode))
-        return self[name]
+        spellings: Mapping[str, tuple[_Spell, _Spell]] = {
+            **instances.SPELLINGS,
+            "search_space": (sweeps.encode_space, sweeps.decode_space),
+            "sampling": (sweeps.encode_sampling, sweeps.decode_sampling),
+            "early_termination": (sweeps.encode_policy, sweeps.decode_policy),
+        }
+        rare = {
+            **{name: Codec(*pair, _as_sent(pair[0])) for name, pair in spellings.items()},
+            "steps": Codec(steps.encode, steps.decode, steps.canonical),
+            "inputs": Codec(
+                job_io.encode_inputs, job_io.decode_inputs, _as_sent(job_io.canonical_inputs)
+            ),
+            "outputs": Codec(
+                job_io.encode_outputs, job_io.decode_outputs, _as_sent(job_io.canonical_outputs)
+            ),
+        }
+        self |= rare
+        return rare[name]
 
 
 _CAPITAL = re.compile("([A-Z])")
@@ -413,17 +433,5 @@ CODECS |= {
     "texts": Codec(_same, _same, component_io.canonical_texts),
     "ports": Codec(
         component_io.encode_ports, component_io.decode_ports, component_io.canonical_ports
-    ),
-    "steps": Codec(steps.encode, steps.decode, steps.canonical),
-    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _as_sent(job_io.canonical_inputs)),
-    "search_space": Codec(sweeps.encode_space, sweeps.decode_space, _as_sent(sweeps.encode_space)),
-    "sampling": Codec(
-        sweeps.encode_sampling, sweeps.decode_sampling, _as_sent(sweeps.encode_sampling)
-    ),
-    "early_termination": Codec(
-        sweeps.encode_policy, sweeps.decode_policy, _as_sent(sweeps.encode_policy)
-    ),
-    "outputs": Codec(
-        job_io.encode_outputs, job_io.decode_outputs, _as_sent(job_io.canonical_outputs)
     ),
 }

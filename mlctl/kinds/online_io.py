@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
+from mlctl.dataclasses import replace
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field

@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from mlctl import pointer
+from mlctl.dataclasses import replace
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds import component_io, job_io, sweeps
 from mlctl.kinds.address import Reference, Scope

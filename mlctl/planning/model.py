@@ -215,7 +215,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class PlanSummary:
     """The numbers of resources added, changed and destroyed; a replacement counts as two."""
 
     add: int
@@ -278,10 +278,10 @@ class Plan:
         return not self.errors and not self.empty
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> PlanSummary:
         """The numbers for the summary line."""
         actions = [change.action for change in self.changes]
-        return Summary(
+        return PlanSummary(
             sum(action.creates for action in actions),
             sum(action is Action.UPDATE for action in actions),
             sum(action.deletes for action in actions),

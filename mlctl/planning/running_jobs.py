@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import Job, SupportsJobs
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, kind_of
 from mlctl.planning.model import Action, Change, Plan, RunningJob

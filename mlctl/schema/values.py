@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
 from mlctl.schema.structure import Schema

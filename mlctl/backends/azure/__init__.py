@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from mlctl.backends.azure.arm import ArmClient, fetch
 from mlctl.backends.azure.backend import AzureBackend
 from mlctl.backends.azure.clouds import Cloud, check_auth, choose_cloud, credential
 from mlctl.backends.azure.retry import Clock
 from mlctl.backends.ports.backend import ConnectionOptions
+from mlctl.dataclasses import replace
 from mlctl.kinds.address import Scope
 
 __all__ = ["ArmClient", "AzureBackend", "Clock", "Cloud", "connect", "identified"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 
 from mlctl.applying.outcome import Outcome
@@ -13,6 +12,7 @@ from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data, print_plan
 from mlctl.cli.shell.workflow import perform, settle_s
 from mlctl.config.loader import LoadedConfig
+from mlctl.dataclasses import replace
 from mlctl.kinds import Resource, kind_of
 from mlctl.planning.diff import with_secrets_again
 from mlctl.planning.model import Action, Plan

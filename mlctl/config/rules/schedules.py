@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, time
 
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource, triggers
 from mlctl.kinds.records.schedule import KIND as SCHEDULE

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import VALUES, Pipeline, Port, Step, pipelines, steps, type_of
 from mlctl.config.rules.base import RuleContext, finding
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.expressions import INPUTS, OUTPUTS, only
 from mlctl.pointer import Data

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import (
+    ExpressionUse,
     Pipeline,
     Port,
-    Use,
     flows,
     is_declared,
     order,
@@ -75,7 +75,7 @@ def _report_ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnost
     )
 
 
-def _report_unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
+def _report_unbound(pipeline: Pipeline, use: ExpressionUse) -> Iterator[Diagnostic]:
     """Report an expression that names nothing in the pipeline."""
     head, side, *path = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
     if head != PARENT:
@@ -94,7 +94,7 @@ def _report_unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
         yield _finding(pipeline, use, message, hint)
 
 
-def _unknown_step(pipeline: Pipeline, use: Use, path: list[str]) -> Iterator[Diagnostic]:
+def _unknown_step(pipeline: Pipeline, use: ExpressionUse, path: list[str]) -> Iterator[Diagnostic]:
     name, *port = path
     step = pipeline.steps.get(name)
     if step is None:
@@ -229,7 +229,7 @@ def _suggest(
     return f"did you mean `{spelt(*above, near)}`?" if near else None
 
 
-def _finding(pipeline: Pipeline, use: Use, message: str, hint: str) -> Diagnostic:
+def _finding(pipeline: Pipeline, use: ExpressionUse, message: str, hint: str) -> Diagnostic:
     return finding(UNKNOWN_BINDING, pipeline.resource, use.label(), message, hint)
 
 

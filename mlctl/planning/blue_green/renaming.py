@@ -20,7 +20,7 @@ from mlctl.schema import Schema, resolved
 from mlctl.source import Document
 from mlctl.source.document import STDIN
 from mlctl.source.edit import CannotEdit, Edit, edited, renamed
-from mlctl.source.overlay import Part
+from mlctl.source.overlay import DocumentPart
 
 NO_SUCCESSOR = Rule("MLC418", "no-successor", Severity.ERROR)
 _NUMBERED = re.compile(r"(?P<stem>.+)-(?P<v>v?)(?P<number>\d{1,6})", re.IGNORECASE)
@@ -181,7 +181,7 @@ def _read_overlay(document: Document) -> Iterator[tuple[str, Resource]]:
     """Yield an overlay's part for each resource, by key, as if it were the whole document."""
     for key, value in document.data.items():
         if isinstance(value, dict):
-            address, part = Address.parse(key), Part.of(document, (key,))
+            address, part = Address.parse(key), DocumentPart.of(document, (key,))
             kind = kind_of(address)
             form = kind.form_of(value)
             yield key, Resource(address, kind, form, part, form.written(value))
