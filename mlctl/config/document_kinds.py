@@ -132,10 +132,7 @@ class DocumentKinds:
         return meant
 
     def _leaves_out(self, file: SourceFile, document: Document, kind: Kind) -> bool:
-        """Leave out what cannot be planned: a job, or a schedule that is only checked.
-
-        There is a note if it was found in a folder, else a finding.
-        """
+        """Leave out a job, or what is only checked: a note in a folder, else a finding."""
         name, why = document.source.name, kind.not_run.get(kind.form_of(document.data).name)
         if kind.runs and file.explicit:
             message = "this is a job, which runs once and cannot be planned"
