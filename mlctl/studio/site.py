@@ -44,7 +44,7 @@ _HEADERS = {
 }
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _BEAT_S, _QUIET_S = 0.25, 15.0  # of the stream: how often it looks, and when it says it lives
-_LEAST_S = 1.0  # of the stream: how often it looks, and sends a sign of life
+_LEAST_S = 1.0  # of the stream: between two changes
 _FEW = 12  # events of the overview
 _PLAN_S = 5.0  # how long a plan of the same files is shown
 
@@ -130,20 +130,31 @@ class Site:
 
     def _pages(self) -> Mapping[tuple[str, int], Maker]:
         """Return the maker of each page, by the first name of its path and the number of names."""
+        watch, backend = self._watch, self._watch.backend
+
+        def listed(page: str, values: Callable[[Query], object]) -> Maker:
+            return lambda _, query: (page, page.capitalize(), {page: values(query)})
+
         pages: dict[tuple[str, int], Maker] = {
             ("", 1): self._overview,
-            ("clusters", 1): self._clusters,
+            ("clusters", 1): listed(
+                "clusters", lambda query: views.paginate(views.clusters(watch), query)
+            ),
             ("clusters", 2): self._cluster,
-            ("jobs", 1): self._jobs,
+            ("jobs", 1): listed("jobs", lambda query: views.jobs(watch, query)),
             ("jobs", 2): self._job,
             ("outputs", 2): self._outputs,
-            ("endpoints", 1): self._endpoints,
+            ("endpoints", 1): listed("endpoints", lambda query: views.endpoints(backend, query)),
             ("endpoints", 4): self._logs,
         }
         if self._desk.plan is not None:
             pages["plan", 1] = self._planned
         if self._watch.local is not None:
-            pages["happened", 1] = self._events
+            pages["happened", 1] = lambda *_: (
+                "events",
+                "Events",
+                {"lines": views.event_lines(watch, MOST_EVENTS)},
+            )
             pages["cloud", 1] = self._cloud
             pages["forecasts", 2] = self._forecast
         return pages
@@ -152,6 +163,7 @@ class Site:
         """Return a page; with `part` in the query only its middle, which changes."""
         watch = self._watch
         whole = "part" not in query
+        moment = control.status(watch.local.handle).moment if watch.local is not None else ""
         text = self._templates.get_template("shell.html" if whole else "part.html").render(
             {
                 "base": f"/{self._token}/",
@@ -166,7 +178,7 @@ class Site:
                 "weathers": actions.weathers(),
                 "states": views.STATES,
                 "speeds": SPEEDS,
-                "clock": self._clock(),
+                "clock": moment[:19].replace("T", " "),
                 "speed": watch.speed,
                 "bill": views.bill(watch),
                 **values,
@@ -174,11 +186,6 @@ class Site:
         )
         headers = {**_HEADERS, "content-type": "text/html; charset=utf-8"}
         return Response(200, headers, text.encode())
-
-    def _clock(self) -> str:
-        if self._watch.local is None:
-            return ""
-        return control.status(self._watch.local.handle).moment[:19].replace("T", " ")
 
     def _overview(self, _names: list[str], _query: Query) -> Made:
         clusters = views.clusters(self._watch)
@@ -191,10 +198,6 @@ class Site:
             "lines": views.event_lines(self._watch, _FEW) if simulated else [],
         }
         return "overview", "Overview", values
-
-    def _clusters(self, _names: list[str], query: Query) -> Made:
-        clusters = views.paginate(views.clusters(self._watch), query)
-        return "clusters", "Clusters", {"clusters": clusters}
 
     def _cluster(self, names: list[str], query: Query) -> Made:
         matching = [cluster for cluster in views.clusters(self._watch) if cluster.name == names[0]]
@@ -209,9 +212,6 @@ class Site:
                 lanes = svg.timeline(now - start, drawn, ticks) + page_parts.legend(drawn)
         nodes = views.paginate(views.nodes(self._watch.backend, names[0]), query)
         return "cluster", names[0], {"cluster": matching[0], "nodes": nodes, "lanes": lanes}
-
-    def _jobs(self, _names: list[str], query: Query) -> Made:
-        return "jobs", "Jobs", {"jobs": views.jobs(self._watch, query)}
 
     def _job(self, names: list[str], query: Query) -> Made:
         job = views.job(self._watch, names[0], query)
@@ -228,10 +228,6 @@ class Site:
         values = {"forecast": forecast, "job": job, "now": actions.NOW}
         return "forecast", "Forecast", values
 
-    def _endpoints(self, _names: list[str], query: Query) -> Made:
-        endpoints = views.endpoints(self._watch.backend, query)
-        return "endpoints", "Endpoints", {"endpoints": endpoints}
-
     def _logs(self, names: list[str], _query: Query) -> Made:
         endpoint, _, deployment = names
         text = views.logs(self._watch.backend, endpoint, deployment)
@@ -245,9 +241,6 @@ class Site:
             plan = self._desk.plan()
             self._plan = version, time.monotonic() + _PLAN_S, plan
         return "plan", "Plan", {"plan": self._plan[2]}
-
-    def _events(self, _names: list[str], _query: Query) -> Made:
-        return "events", "Events", {"lines": views.event_lines(self._watch, MOST_EVENTS)}
 
     def _cloud(self, _names: list[str], _query: Query) -> Made:
         clusters = [cluster.name for cluster in views.clusters(self._watch)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
@@ -74,7 +74,8 @@ class History:
         for event in events:
             if not self.bill.times or event.at >= self.bill.times[-1] + BILL_EVERY_S:
                 self.bill.add(event.at, (spent(),))
-            if not self._is_mine(event.facts):
+            names = [event.facts[key] for key in ("job", "cluster", "pool") if key in event.facts]
+            if names and not str(names[0]).startswith(self.prefix):
                 continue
             renamed = with_resource_names(event)
             mine.append(renamed)
@@ -106,10 +107,6 @@ class History:
             if lane:
                 lanes.append(Lane(f"node {number}", tuple(lane)))
         return start, lanes
-
-    def _is_mine(self, facts: Mapping[str, object]) -> bool:
-        names = [facts[key] for key in ("job", "cluster", "pool") if key in facts]
-        return not names or str(names[0]).startswith(self.prefix)
 
     def _remember(self, cluster: str, event: LoggedEvent) -> None:
         number = int(str(event.facts["node"]))
