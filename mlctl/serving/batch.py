@@ -110,7 +110,9 @@ def invoke(
     mini_batches = [paths[at : at + settings.size] for at in range(0, len(paths), settings.size)]
     results = jobs.results_folder(workspace, "batch-")
     try:
-        scored = _Scoring(deployment, settings, code, _cache(workspace), results).run(mini_batches)
+        beside = local_paths.code_folder(workspace.store)
+        cache = beside / "cache" if beside is not None else None
+        scored = _Scoring(deployment, settings, code, cache, results).run(mini_batches)
         rows = [mini_batch.rows for mini_batch in scored]
         artifacts.write_results(results, rows, settings.appends)
         return _submit(workspace, invocation, results, settings, mini_batches, scored)
@@ -206,11 +208,6 @@ def _paths(uri: str, code: CodeSettings) -> list[str]:
     except RehearsalError as error:
         raise Permanent("InputNotFound", str(error)) from None
     return [str(inputs.root / name) for name in inputs.names]
-
-
-def _cache(workspace: WorkspaceHandle) -> Path | None:
-    beside = local_paths.code_folder(workspace.store)
-    return beside / "cache" if beside is not None else None
 
 
 class _Scoring:

@@ -176,6 +176,9 @@ class _Reader:
         each = int(str(distribution.get("process_count_per_instance") or 1))
         nodes = int(str(node.section("resources").get("instance_count") or 1))
         limits = node.section("limits")
+        timeout = pipeline_nodes.seconds_of(
+            limits.get("trial_timeout" if kind == "sweep" else "timeout")
+        )
         variables = {**node.section("environment_variables")}
         variables |= arm_body.section(trial, "environment_variables")
         return model.RunNode(
@@ -188,7 +191,7 @@ class _Reader:
             variables={str(key): str(value) for key, value in variables.items()},
             processes=nodes * each if distribution else 1,
             distribution=str(distribution.get("type") or "").casefold(),
-            timeout=_seconds(limits.get("trial_timeout" if kind == "sweep" else "timeout")),
+            timeout=None if timeout is None else parse_iso(timeout),
             reusable=False,
             trials=_trials(node) if kind == "sweep" else None,
             parallel=_parallel(name, node, folder) if task and folder else None,
@@ -254,11 +257,6 @@ def _type(node: PipelineNode, key: str, item: Data) -> str:
     said = item if isinstance(item, Mapping) else {}
     kinds = (said.get("jobOutputType"), said.get("job_output_type"), port.get("type"))
     return str(next((kind for kind in kinds if kind), "uri_folder")).casefold()
-
-
-def _seconds(value: Data) -> float | None:
-    text = pipeline_nodes.seconds_of(value)
-    return None if text is None else parse_iso(text)
 
 
 def _trials(node: PipelineNode) -> model.Trials:

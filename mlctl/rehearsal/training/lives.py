@@ -252,16 +252,14 @@ def _read_steps(file: Path) -> Iterator[int]:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
-    entries: Iterator[Any] = _rows(lines, file.suffix) if "sv" in file.suffix else _objects(lines)
-    for entry in entries:
-        step = _step(entry)
-        if step is not None:
-            yield step
-
-
-def _rows(lines: list[str], suffix: str) -> Iterator[dict[Any, Any]]:
+    entries: Iterator[Any] = _objects(lines)
+    if "sv" in file.suffix:
+        entries = csv.DictReader(lines, delimiter="\t" if file.suffix == ".tsv" else ",")
     with suppress(csv.Error):
-        yield from csv.DictReader(lines, delimiter="\t" if suffix == ".tsv" else ",")
+        for entry in entries:
+            step = _step(entry)
+            if step is not None:
+                yield step
 
 
 def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:
