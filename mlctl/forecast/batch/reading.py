@@ -17,7 +17,6 @@ from mlctl.forecast.fields import (
     number_of,
     prices_of,
     value_of,
-    written,
 )
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario, SpotRate
@@ -78,7 +77,7 @@ class Subject:
         for resource in (self.deployment, self.cluster):
             field_ = field_of(resource, name)
             if field_ is not None:
-                return resource.label(field_.at if written(resource, field_) else ())
+                return resource.label(field_.at if field_.at in resource.values else ())
         return self.deployment.label()
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mlctl.dataclasses import dataclass, fields, replace
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.assumptions import assumption
-from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
@@ -245,7 +245,7 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     policy = next((row.study.policy for row in rows_ if row.weather is not None), None)
     if policy is not None:
-        yield assumption("policy", str(policy), "A", MEANINGS[policy.way])
+        yield assumption("policy", str(policy), "A", policy.meaning)
         if policy.shards:
             yield assumption(
                 "shards",
