@@ -31,7 +31,7 @@ from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans, jobs
-from mlctl.serving.deployments import CodeSettings, asset_uri, located, of_body
+from mlctl.serving.deployments import CodeSettings, located, of_body, uri_of
 from mlctl.serving.servers import ScriptError, Worker, load_failure
 from mlctl.simulator.control_plane import local_paths, service
 from mlctl.simulator.control_plane.jobs import artifacts, creation
@@ -188,12 +188,8 @@ def _body(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
 def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]:
     """Return where the files of the inputs are."""
     for item in (body.get("inputData") or {}).values():
-        uri = str(item.get("uri") or "")
-        is_asset = uri.startswith("azureml:") and not uri.startswith("azureml://")
-        if is_asset or uri.startswith("/subscriptions/"):
-            yield asset_uri(workspace, "data", uri)
-        elif uri:
-            yield uri
+        if item.get("uri"):
+            yield uri_of(workspace, "data", str(item["uri"]))
 
 
 def _paths(uri: str, code: CodeSettings) -> list[str]:

@@ -101,6 +101,17 @@ def _files(workspace: WorkspaceHandle, kind: str, text: str, code: CodeSettings)
     return located(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
 
 
+def uri_of(workspace: WorkspaceHandle, kind: str, text: str) -> str:
+    """Return the URI of a text that is one, or names an asset.
+
+    Raises:
+        Permanent: the asset is not in this workspace.
+    """
+    reference = text if text.startswith("azureml://") else text.removeprefix("azureml:")
+    is_asset = text.startswith(("azureml:", "/subscriptions/")) and "://" not in reference
+    return asset_uri(workspace, kind, f"azureml:{reference}") if is_asset else text
+
+
 def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
     """Return the URI of the files of an asset.
 

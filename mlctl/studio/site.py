@@ -17,7 +17,6 @@ from urllib.parse import parse_qsl, quote, unquote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mlctl.dataclasses import dataclass
 from mlctl.durations import elapsed
 from mlctl.emulator.http.messages import Request, Response, json_response
 from mlctl.pointer import Data
@@ -64,20 +63,15 @@ Made = tuple[str, str, Mapping[str, object]]  # a template, a title, and the val
 Maker = Callable[[list[str], Query], Made]
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a command provides to the pages: a plan of the folder as text; None without a folder."""
-
-    plan: Callable[[], Mapping[str, object]] | None = None
-
-
 class Site:
-    """The studio of one workspace."""
+    """The studio of one workspace; `plan` returns the plan of its folder as text, if it has one."""
 
-    def __init__(self, watch: Watch, token: str, desk: Desk = Desk()) -> None:
+    def __init__(
+        self, watch: Watch, token: str, plan: Callable[[], Mapping[str, object]] | None = None
+    ) -> None:
         self._watch = watch
         self._token = token
-        self._desk = desk
+        self._make_plan = plan
         self._plan: tuple[object, float, Mapping[str, object]] | None = None
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
@@ -147,7 +141,7 @@ class Site:
             ("endpoints", 1): listed("endpoints", lambda query: views.endpoints(backend, query)),
             ("endpoints", 4): self._logs,
         }
-        if self._desk.plan is not None:
+        if self._make_plan is not None:
             pages["plan", 1] = self._planned
         if self._watch.local is not None:
             pages["happened", 1] = lambda *_: (
@@ -174,7 +168,7 @@ class Site:
                 "scope": watch.backend.scope,
                 "backend": watch.backend.name,
                 "simulated": watch.local is not None,
-                "has_plan": self._desk.plan is not None,
+                "has_plan": self._make_plan is not None,
                 "weathers": actions.weathers(),
                 "states": views.STATES,
                 "speeds": SPEEDS,
@@ -235,10 +229,10 @@ class Site:
 
     def _planned(self, _names: list[str], _query: Query) -> Made:
         """Return the plan of the folder, refreshed after a file is saved, or after some seconds."""
-        assert self._desk.plan is not None
+        assert self._make_plan is not None
         now, version = time.monotonic(), self._watch.saved
         if self._plan is None or self._plan[0] != version or now > self._plan[1]:
-            plan = self._desk.plan()
+            plan = self._make_plan()
             self._plan = version, time.monotonic() + _PLAN_S, plan
         return "plan", "Plan", {"plan": self._plan[2]}
 
