@@ -174,11 +174,7 @@ class WorkspaceCloud:
         return self.backend.folders
 
     def version(self, order: Order) -> str:
-        """Return a hash of what the deployment runs and of how it writes results.
-
-        Raises:
-            Permanent: the deployment no longer exists.
-        """
+        """Return a hash of what the deployment runs and of how it writes results."""
         address = Address("batch-deployment", order.deployment, order.endpoint)
         properties = self.retry_transient(lambda: self._read(address))["properties"]
         facts = json.dumps([properties.get(name) for name in _VERSION], sort_keys=True)
@@ -311,11 +307,7 @@ class WorkspaceCloud:
         return _to_run_state(job) if job.ended else self.watch(run, self.now() + 10 * POLL_S)
 
     def missing_twins(self, order: Order) -> Mapping[str, Any]:
-        """Return the bodies of the twin's resources that do not exist yet, by address.
-
-        Raises:
-            Permanent: the deployment or its cluster no longer exists.
-        """
+        """Return the bodies of the twin's resources that do not exist yet, by address."""
         if order.job is not None:
             if not order.deployment:
                 return {}

@@ -44,11 +44,7 @@ class Controller:
         self._append = append
 
     def carry_out(self) -> Outcome:
-        """Run the job to its end, then remove what was created for it.
-
-        Raises:
-            ServiceError: the workspace cannot be reached, or refuses.
-        """
+        """Run the job to its end, then remove what was created for it."""
         progress = self.progress
         if progress.outcome is None:
             self._finish(*(self._upload_files() or self._run_shards()))

@@ -129,9 +129,6 @@ def gather(
 
     `following` returns a row's next histories after those it has, if any. `note` is called with the
     number of new ones.
-
-    Raises:
-        KeyboardInterrupt: there are none yet.
     """
     gathered: Gathered[R, H] = Gathered([(row, []) for row, _ in rows])
     unfinished = [

@@ -173,11 +173,7 @@ class JobRun:
                 return sources if every else sources[-1:]
 
     def _holds(self, value: model.Value) -> bool:
-        """Whether a condition is true.
-
-        Raises:
-            RunError: it is neither true nor false.
-        """
+        """Whether a condition is true."""
         text = value.text if isinstance(value, model.Literal) else ""
         if isinstance(value, model.Produced):
             text = self._written(self._sources(value)[0])
@@ -188,11 +184,7 @@ class JobRun:
         return text.casefold() == "true"
 
     def _written(self, source: model.StepOutput) -> str:
-        """Read the text of an output that is a value from the file that the command wrote.
-
-        Raises:
-            RunError: the command has written none.
-        """
+        """Read the text of an output that is a value from the file that the command wrote."""
         result = self.results[source.node]
         text = commands.written_value(result.folder, source.name)
         if text is None:

@@ -85,11 +85,7 @@ class Scope:
     outputs: dict[str, Mapping[str, Produced]] = field(default_factory=dict)
 
     def value(self, text: str, where: str) -> Value | None:
-        """Resolve the text of an input at a place; None: an input without a value.
-
-        Raises:
-            RunError: an expression leads nowhere.
-        """
+        """Resolve the text of an input at a place; None: an input without a value."""
         if rounds := control_flow.rounds_of(text):
             every, paths = rounds
             values = [self._find(path, where) for path in paths]

@@ -88,11 +88,7 @@ class _Planner:
         self.known: set[str] = set()
 
     def component(self, step: Step) -> Part:
-        """Return the component that a step runs.
-
-        Raises:
-            RunError: no file that was named declares it.
-        """
+        """Return the component that a step runs."""
         if step.runs is None:
             written = step.part.data.get("component", step.part.data.get("trial"))
             raise model.RunError(

@@ -193,11 +193,7 @@ def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]
 
 
 def _paths(uri: str, code: CodeSettings) -> list[str]:
-    """Return the sorted files of an input.
-
-    Raises:
-        Permanent: they are missing.
-    """
+    """Return the sorted files of an input."""
     path = files.expanded(local_path(uri)) if is_local(uri) else located(uri, "the input", code)
     try:
         inputs = Inputs.find(path)
@@ -226,11 +222,7 @@ class _Scoring:
         self.key = _digest_of(deployment, settings, code)
 
     def run(self, mini_batches: list[list[str]]) -> list[Scored]:
-        """Score all of them; earlier results are reused.
-
-        Raises:
-            ScriptError: the script cannot be loaded.
-        """
+        """Score all of them; earlier results are reused."""
         names, before = [self._name(mini_batch) for mini_batch in mini_batches], self._read()
         known = [Scored(*before[name]) if name in before else None for name in names]
         try:

@@ -109,11 +109,7 @@ class _Reader:
             return self.workspace.state(db)
 
     def component(self, reference: Data) -> Mapping[str, Data]:
-        """Return the spec of a component of the workspace; empty if none is named.
-
-        Raises:
-            Permanent: it is in a registry.
-        """
+        """Return the spec of a component of the workspace; empty if none is named."""
         if isinstance(reference, Mapping):
             return reference
         if not reference:
@@ -234,11 +230,7 @@ class _Reader:
         return value
 
     def files(self, kind: str, text: str) -> Path:
-        """Return the file or folder that a path, a URI or the id of an asset names.
-
-        Raises:
-            Permanent: it is missing.
-        """
+        """Return the file or folder that a path, a URI or the id of an asset names."""
         if is_local(text) and not text.startswith("/subscriptions/"):
             path = files.real(self.base / local_path(text))
             if not path.exists():

@@ -274,11 +274,7 @@ def job_lines(watch: Watch, name: str) -> list[str]:
 
 
 def outputs(backend: Backend, name: str) -> list[dict[str, Any]]:
-    """Return the files of a job, logs first, each with its beginning; none if they are gone.
-
-    Raises:
-        NotFound: there is no such job.
-    """
+    """Return the files of a job, logs first, each with its beginning; none if they are gone."""
     jobs: object = _jobs(backend)
     files = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else iter(())
     texts = [

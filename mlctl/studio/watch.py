@@ -175,11 +175,7 @@ class Watch:
             last = now
 
     def look(self, elapsed: float) -> None:
-        """Advance played time by so many real seconds, and check for changes.
-
-        Raises:
-            ServiceError: the workspace cannot be read.
-        """
+        """Advance played time by so many real seconds, and check for changes."""
         self._check_files()
         if self.local is None:
             self._looked += elapsed
@@ -212,11 +208,7 @@ class Watch:
             self._change()
 
     def advance(self, seconds: float) -> None:
-        """Advance virtual time.
-
-        Raises:
-            ServiceError: there is none here.
-        """
+        """Advance virtual time."""
         control.wait(self.cloud.handle, seconds)
 
     @property
@@ -232,11 +224,7 @@ class Watch:
         return self.local
 
     def act(self, action: Callable[[LocalBackend], str]) -> str:
-        """Change something in the simulated cloud; describe what was done.
-
-        Raises:
-            ServiceError: refused; or the workspace is a real one.
-        """
+        """Change something in the simulated cloud; describe what was done."""
         with self._lock:
             text = action(self.cloud)
             self.follow()
@@ -244,11 +232,7 @@ class Watch:
         return text
 
     def follow(self) -> History:
-        """Return the history of the simulated cloud, up to now.
-
-        Raises:
-            ServiceError: there is none here.
-        """
+        """Return the history of the simulated cloud, up to now."""
         handle = self.cloud.handle
         with self._lock:
             with handle.store.read() as db:

@@ -94,11 +94,7 @@ class ScoringRun:
         self.returns: list[tuple[float, int]] = []  # when lost nodes return
 
     def run(self) -> RehearsalOutcome:
-        """Run to the end.
-
-        Raises:
-            ScriptFails: the script fails without a loss.
-        """
+        """Run to the end."""
         try:
             for node in range(self.deployment.nodes):
                 self._node(node, 0.0)
