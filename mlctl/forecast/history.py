@@ -7,9 +7,9 @@ exist, and an outage that took the first run's nodes continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from mlctl.dataclasses import replace
 from mlctl.forecast.scenario import JobScenario, Scenario, Spec
 from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, engine, usage
@@ -47,7 +47,7 @@ class Try(NamedTuple):
     given_up: bool = False
 
 
-class Bill(NamedTuple):
+class BilledTime(NamedTuple):
     """Node-seconds: of the first run, and of all runs by tier; including final idle times.
 
     `staying` is the part after the last run of nodes that stay, because of `min_instances`.
@@ -63,7 +63,7 @@ class Bill(NamedTuple):
 Extension = Callable[[int], float]
 
 
-class Cloud(Protocol):
+class HistoryCloud(Protocol):
     """Runs jobs in turn in one history."""
 
     @property
@@ -83,13 +83,13 @@ class Cloud(Protocol):
         """
         ...
 
-    def bill(self) -> Bill:
+    def bill(self) -> BilledTime:
         """Return the cost of the runs, once no node is billed to them any more."""
         ...
 
 
 class EngineCloud:
-    """A `Cloud` on the event engine, which knows every rule."""
+    """A `HistoryCloud` on the event engine, which knows every rule."""
 
     def __init__(self, scenario: Scenario, seed: str) -> None:
         self.scenario = placed(scenario, seed)
@@ -156,7 +156,7 @@ class EngineCloud:
         """Build the command that submits a run of so many files."""
         return SubmitBatch(replace(self.scenario.job, name=name, cluster=cluster.name, files=files))
 
-    def bill(self) -> Bill:
+    def bill(self) -> BilledTime:
         world, ended = self.world, self.world.now
         settle(world)
         staying = sum(
@@ -172,7 +172,7 @@ class EngineCloud:
             if world.jobs[name].tier is Tier.LOW_PRIORITY
         ]
         idle = self.away_s * self.scenario.cluster.min_instances
-        return Bill(used[0], sum(low) + idle, sum(used) - sum(low), staying)
+        return BilledTime(used[0], sum(low) + idle, sum(used) - sum(low), staying)
 
 
 def has_no_memory(scenario: JobScenario[Spec]) -> bool:

@@ -19,6 +19,7 @@ from threading import Event
 from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
+from mlctl.digests import sha256
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
 from mlctl.running import commands, model
@@ -330,7 +331,7 @@ class JobRun:
             dict(node.parallel.step.data) if node.parallel else "",
         ]
         text = json.dumps(parts, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256(text)
 
     def _key_of(self, value: model.Value) -> str:
         match value:

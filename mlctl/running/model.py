@@ -78,7 +78,7 @@ def produced_by(value: Value) -> Iterator[StepOutput]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class StepScope:
     """What a step's expressions may name: its pipeline's inputs, and the outputs of other steps."""
 
     inputs: Mapping[str, Value] = field(default_factory=dict)

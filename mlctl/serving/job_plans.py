@@ -70,7 +70,7 @@ def _plan(reader: _Reader, name: str, properties: Mapping[str, Data]) -> model.J
     component = reader.component(properties.get("componentId"))
     steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
     if steps:
-        inputs = reader.inputs("the job", properties, component, model.Scope())
+        inputs = reader.inputs("the job", properties, component, model.StepScope())
         nodes, outputs = reader.pipeline("", steps, inputs)
         settings = arm_body.section(properties, "settings")
         goes_on = str(settings.get("continue_on_step_failure", True)).casefold() != "false"
@@ -81,7 +81,7 @@ def _plan(reader: _Reader, name: str, properties: Mapping[str, Data]) -> model.J
         "outputs": properties.get("outputs") or {},
         "type": str(properties.get("jobType") or "command").casefold(),
     }
-    node = reader.node(name, PipelineNode(name, step, {}, {}), model.Scope())
+    node = reader.node(name, PipelineNode(name, step, {}, {}), model.StepScope())
     return model.JobPlan(
         name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
     )
@@ -129,7 +129,7 @@ class _Reader:
             key: value.text for key, value in inputs.items() if isinstance(value, model.Literal)
         }
         steps = pipeline_nodes.unrolled(steps, texts)
-        scope = model.Scope(inputs)
+        scope = model.StepScope(inputs)
         nodes: dict[str, model.RunNode] = {}
         outputs: dict[str, model.Produced] = {}
         for step in pipeline_nodes.sort_steps(steps):
@@ -156,7 +156,7 @@ class _Reader:
                     outputs[target] = in_loop(loop, outputs.get(target), scope.outputs[step][key])
         return nodes, outputs
 
-    def node(self, name: str, node: PipelineNode, scope: model.Scope) -> model.RunNode:
+    def node(self, name: str, node: PipelineNode, scope: model.StepScope) -> model.RunNode:
         """Read a command, sweep or parallel step."""
         kind = node.kind.casefold()
         if kind not in _RUN:
@@ -198,7 +198,7 @@ class _Reader:
         label: str,
         data: Mapping[str, Data],
         component: Mapping[str, Data],
-        scope: model.Scope,
+        scope: model.StepScope,
     ) -> dict[str, model.Value]:
         """Return the inputs that have a value: set, or the component's default."""
         declared, bound = arm_body.section(component, INPUTS), {}
@@ -220,7 +220,7 @@ class _Reader:
                 raise Permanent("MissingInput", f"the input `{key}` of {label} has no value")
         return bound
 
-    def value(self, label: str, text: str, kind: str, scope: model.Scope) -> model.Value | None:
+    def value(self, label: str, text: str, kind: str, scope: model.StepScope) -> model.Value | None:
         """Resolve the text of an input; None for an input of the pipeline without a value."""
         value = scope.value(text, label)
         is_plain = kind.casefold() in _PLAIN or only(text) is not None

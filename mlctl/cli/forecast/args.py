@@ -197,7 +197,7 @@ class Human(Protocol):
         ...
 
 
-class Progress:
+class ProgressLine:
     """A line on a terminal, after a second: how many histories are done."""
 
     def __init__(self, session: Session) -> None:

@@ -15,7 +15,7 @@ from mlctl.cli.forecast.args import (
     HistoryArgs,
     LimitArgs,
     Output,
-    Progress,
+    ProgressLine,
     SubjectArgs,
     WorkerArgs,
     ended,
@@ -96,7 +96,9 @@ def simulate(
         data, complete = _forecast(session, read, study, limits.deadline_s, details, workers)
     write(session, data, output, render.human, _page)
     if details.explain_path:
-        _explain_paths(session, data)
+        for row in data["rows"]:
+            why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
+            session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
     if complete and is_refused(session, *_misses(data, limits)):
         return Exit.REFUSED
     return ended(session, complete=complete)
@@ -141,13 +143,6 @@ def _forecast(
                 tornado = _tornado(summaries, main, executor)
     forecast = report.document(subject, summaries, main, study.seed, deadline, tornado)
     return forecast, gathered.complete
-
-
-def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
-    """Report which rows took the shortcut, and why others did not."""
-    for row in data["rows"]:
-        why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
-        session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
 
 
 def _note_shortage(session: Session, read: Subject) -> None:
@@ -199,7 +194,7 @@ def _gather(
     updated = [
         (replace(row, study=study_), study_) for row, study_ in zip(rows, studies, strict=True)
     ]
-    with Progress(session) as progress:
+    with ProgressLine(session) as progress:
         gathered = gather(updated, following, executor, progress.add)
     for row, histories in gathered.rows:
         if is_hopeless(histories):
@@ -303,7 +298,7 @@ def training(
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
         options = training_report.Options(str(study.seed), study.runs or RUNS, main)
         with executor_of(workers) as executor:
-            with Progress(session) as progress:
+            with ProgressLine(session) as progress:
                 gathered = training_report.gathered(rows, options, executor, progress.add)
             data = training_report.document(subject, gathered, options, executor)
     write(session, data, output, training_forecast.human, _training_page)

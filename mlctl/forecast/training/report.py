@@ -50,7 +50,7 @@ _SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunRow:
     """A row: a weather (None: on dedicated nodes) and a checkpoint interval."""
 
     name: str
@@ -72,24 +72,24 @@ def rows(
     every: Sequence[int],
     weathers: Sequence[Weather],
     tiers: Sequence[Tier],
-) -> Iterator[Row]:
+) -> Iterator[RunRow]:
     """Yield low priority in each weather with each interval, then dedicated."""
     if Tier.LOW_PRIORITY in tiers:
         for weather in weathers:
             low_priority = scenario.on(Tier.LOW_PRIORITY, weather.processes())
             for steps in every:
-                yield Row(weather.name, low_priority.every(steps), weather)
+                yield RunRow(weather.name, low_priority.every(steps), weather)
     if Tier.DEDICATED in tiers:
         for steps in every:
-            yield Row(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
+            yield RunRow(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
 
 
 def gathered(
-    rows_: Iterable[Row],
+    rows_: Iterable[RunRow],
     options: Options,
     executor: Executor | None = None,
     note: Callable[[int], None] = lambda _: None,
-) -> Gathered[Row, TrainingHistory]:
+) -> Gathered[RunRow, TrainingHistory]:
     """Run the histories of each row. Raises what the event engine raises."""
     rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
     return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor, note)
@@ -97,7 +97,7 @@ def gathered(
 
 def document(
     subject: TrainingSubject,
-    results: Gathered[Row, TrainingHistory],
+    results: Gathered[RunRow, TrainingHistory],
     options: Options,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
@@ -142,7 +142,7 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
     }
 
 
-def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
+def _row(row: RunRow, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
     scenario, count = row.scenario, len(histories)
     done = [run for run in histories if run.status is JobStatus.COMPLETED]
     lost = [run for run in histories if run.status is not JobStatus.COMPLETED]
@@ -196,7 +196,7 @@ def _exact(scenario: TrainingScenario) -> dict[str, Data] | None:
     }
 
 
-def _intervals(main: Row, options: Options, executor: Executor | None) -> dict[str, Data]:
+def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dict[str, Data]:
     why = training.obstacle(training.unlimited(main.scenario))
     study = TrainingStudy(main.scenario, options.seed)
     intervals = training.intervals(study, min(options.runs, _TRIALS), executor)
@@ -220,7 +220,7 @@ def _intervals(main: Row, options: Options, executor: Executor | None) -> dict[s
 _TRIALS = 300  # histories of each interval that is tried
 
 
-def _assumptions(subject: TrainingSubject, rows_: Sequence[Row]) -> Iterator[AssumptionData]:
+def _assumptions(subject: TrainingSubject, rows_: Sequence[RunRow]) -> Iterator[AssumptionData]:
     scenario = subject.scenario
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     yield from assumptions.of_prices(scenario)

@@ -129,7 +129,7 @@ class TrainingNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class RunConditions:
     """How a run is started; `outside` are files that another run has left outside kept folders."""
 
     interpreter: Interpreter
@@ -139,7 +139,7 @@ class Conditions:
 
 
 def train(
-    training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
+    training: Training, conditions: RunConditions, folder: Path, cuts: Sequence[Cut] = ()
 ) -> Trained:
     """Run the command, and again after each cut, on new nodes with the same outputs."""
     kept_folder = folder / "kept"
@@ -174,7 +174,7 @@ class _Life:
     """One life: started, listened to, ended."""
 
     def __init__(
-        self, nodes: Sequence[TrainingNode], conditions: Conditions, cut: Cut, run: str
+        self, nodes: Sequence[TrainingNode], conditions: RunConditions, cut: Cut, run: str
     ) -> None:
         self.nodes, self.conditions, self.cut, self.run = nodes, conditions, cut, run
         self.life = Life()

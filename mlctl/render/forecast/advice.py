@@ -35,7 +35,7 @@ POINTS = (
 _LEAST = 1e-9
 
 
-class Mark(NamedTuple):
+class ScatterPoint(NamedTuple):
     """A configuration in the scatter: time across and cost up, as logarithms.
 
     The recommended one is marked.
@@ -96,10 +96,10 @@ def recommendation(data: Mapping[str, Any]) -> list[str]:
     return list(_recommendation(data))
 
 
-def points(data: Mapping[str, Any]) -> list[Mark]:
+def points(data: Mapping[str, Any]) -> list[ScatterPoint]:
     """Return the marks of the scatter, rows first; only jobs that always end have a place."""
     marks = [
-        Mark(
+        ScatterPoint(
             _settings(data["rows"][point["row"]])
             if point["row"] is not None
             else _describe_changes(point),
