@@ -101,8 +101,10 @@ class Controller:
             why = last.reason or f"see the logs: mlctl job download -n {last.name} --all"
             return Ending.IMPOSSIBLE, f"{progress.failures} runs failed with the same error: {why}"
         elapsed = self.cloud.now() - progress.began
-        tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
-        cost = order.step_cost(progress.files_of_step, tier)
+        last_tier = progress.runs[-1].tier if progress.runs else None
+        tier = policy.tier(elapsed, progress.losses, progress.files_left, last_tier)
+        files = progress.files_left if order.checkpoint else order.sizes[progress.shard]
+        cost = order.step_cost(files, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
             why = f"{progress.spent:.3g} of {order.max_cost:.3g} USD are spent"
             return Ending.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"

@@ -161,19 +161,9 @@ class Progress:
         return max(left - self.checkpoint[1], 1) if left else 0
 
     @property
-    def files_of_step(self) -> int:
-        """How many files, or steps, the next run has."""
-        return self.files_left if self.order.checkpoint else self.order.sizes[self.shard]
-
-    @property
     def checkpoint(self) -> tuple[str, int]:
         """The run whose checkpoint is the last trusted one, and its steps; ("", 0) if none."""
         return self.checkpoints[-1] if self.checkpoints else ("", 0)
-
-    @property
-    def last_tier(self) -> Tier | None:
-        """The tier of the last run."""
-        return self.runs[-1].tier if self.runs else None
 
     @property
     def switches(self) -> int:

@@ -186,7 +186,9 @@ class Site:
         simulated = self._watch.local is not None
         values = {
             "clusters": clusters,
-            "counts": views.node_states(clusters),
+            "counts": {
+                state: sum(cluster.states[state] for cluster in clusters) for state in views.STATES
+            },
             "jobs": views.jobs(self._watch, {}),
             "endpoints": views.endpoints(self._watch.backend, {}),
             "lines": views.event_lines(self._watch, _FEW) if simulated else [],

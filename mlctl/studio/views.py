@@ -87,11 +87,6 @@ def _cluster(live: Live, cost: float | None) -> ClusterView:
     )
 
 
-def node_states(every: Sequence[ClusterView]) -> dict[str, int]:
-    """Count the nodes of all clusters by state."""
-    return {state: sum(cluster.states[state] for cluster in every) for state in STATES}
-
-
 def nodes(backend: Backend, cluster: str) -> list[dict[str, object]]:
     """Return the nodes of a cluster; none if the backend does not know them."""
     if not isinstance(backend, SupportsNodes):
@@ -146,13 +141,13 @@ def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
     limit = None if watch.local is not None else _JOBS_READ * read
     every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE, limit=limit)
     statuses = Counter(job.status for job in every)
-    text = query.get("q", "").casefold()
-    chosen = [
-        job
-        for job in every
-        if query.get("status", "") in ("", job.status)
-        and (not text or text in _words(job).casefold())
-    ]
+    text, status = query.get("q", "").casefold(), query.get("status", "")
+    chosen = []
+    for job in every:
+        properties = job.body["properties"]
+        words = f"{job.name} {properties.get('displayName')} {properties.get('endpointName')}"
+        if status in ("", job.status) and text in words.casefold():
+            chosen.append(job)
     page = paginate(chosen, query)
     return {
         **page,
@@ -160,11 +155,6 @@ def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
         "statuses": statuses,
         "read": read + 1 if len(every) == limit and read < _MOST_TIMES else None,
     }
-
-
-def _words(job: Job) -> str:
-    properties = job.body["properties"]
-    return f"{job.name} {properties.get('displayName')} {properties.get('endpointName')}"
 
 
 def paginate(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:

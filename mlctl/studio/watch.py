@@ -185,7 +185,7 @@ class Watch:
             return
         if self.speed:
             with self._lock:
-                self.advance(min(elapsed, _MOST_STEP_S) * self.speed)
+                control.wait(self.local.handle, min(elapsed, _MOST_STEP_S) * self.speed)
         with self.local.handle.store.read() as db:
             version = (
                 db.execute("PRAGMA data_version").fetchone(),
@@ -206,10 +206,6 @@ class Watch:
         if stamp != self.saved:
             self.saved = stamp
             self._change()
-
-    def advance(self, seconds: float) -> None:
-        """Advance virtual time."""
-        control.wait(self.cloud.handle, seconds)
 
     @property
     def cloud(self) -> LocalBackend:

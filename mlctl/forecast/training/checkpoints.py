@@ -139,19 +139,15 @@ def _stretch(stretch: _Stretch, rate: float) -> _Outcome:
     length = stretch.steps * stretch.step_s + stretch.checkpoint_s
     fails = -expm1(-rate * length)
     tries = fails * exp(_bounded(rate * (stretch.restore_s + length)))  # after the first
-    logged = _logged(stretch.steps, stretch.step_s, rate)
+    one_step = rate * stretch.step_s
+    logged = float(stretch.steps)
+    if one_step > 0:  # q + q^2 + ... + q^steps, of q = exp(-rate * step)
+        logged = exp(-one_step) * expm1(-one_step * stretch.steps) / expm1(-one_step)
     return _Outcome(
         stretch.times * (lasts(length, rate) + fails * _until(stretch.restore_s + length, rate)),
         stretch.times * tries,
         stretch.times * logged * (1 + tries * exp(-rate * stretch.restore_s)),
     )
-
-
-def _logged(steps: int, step_s: float, rate: float) -> float:
-    """Return the steps that an attempt does: q + q^2 + ... + q^steps, q = exp(-rate * step)."""
-    if rate * step_s <= 0:
-        return steps
-    return exp(-rate * step_s) * expm1(-rate * step_s * steps) / expm1(-rate * step_s)
 
 
 def lasts(length: float, rate: float) -> float:

@@ -27,7 +27,7 @@ from mlctl.simulator.engine.model import HOUR, Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from mlctl.forecast.shape import AssumptionData, EstimateData
+    from mlctl.forecast.shape import EstimateData
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
@@ -120,7 +120,11 @@ def document(
         "rows": [_row(row, histories) for row, histories in results.rows],
         "main": main.name if main is not None else None,
         "intervals": intervals,
-        "assumptions": list(_assumptions(subject, known)),
+        "assumptions": [
+            *assumptions.of_weathers(row.weather for row in known if row.weather is not None),
+            *assumptions.of_prices(subject.scenario),
+            *assumptions.of_settings(subject.scenario.settings, _SETTINGS),
+        ],
     }
 
 
@@ -218,10 +222,3 @@ def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dic
 
 
 _TRIALS = 300  # histories of each interval that is tried
-
-
-def _assumptions(subject: TrainingSubject, rows_: Sequence[RunRow]) -> Iterator[AssumptionData]:
-    scenario = subject.scenario
-    yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
-    yield from assumptions.of_prices(scenario)
-    yield from assumptions.of_settings(scenario.settings, _SETTINGS)

@@ -40,15 +40,6 @@ class CalmScoring:
         common = self.first.scored.keys() & self.again.scored.keys()
         return all(self.first.rows(number) == self.again.rows(number) for number in common)
 
-    @property
-    def stable_names(self) -> bool:
-        """Whether two equal runs write files of the same names."""
-        return self.first.files.keys() == self.again.files.keys()
-
-    def stable_files(self) -> set[str]:
-        """Return the files that are the same in two equal runs."""
-        return {name for name in self.first.files if equal_files(self.first, self.again, name)}
-
 
 def equal_files(run: RehearsalOutcome, other_run: RehearsalOutcome, name: str) -> bool:
     """Whether two runs have the same file, apart from the order of its lines."""

@@ -101,10 +101,6 @@ class TrainingNode:
             **({} if sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
         }
 
-    def kept_paths(self) -> list[str]:
-        """Return the paths by which the command may name kept files."""
-        return [str(self.kept_folder), *(str(self.code / name) for name in KEPT)]
-
     def name_of(self, path: str) -> str:
         """Return the name of a path below the kept folder, or below the node."""
         full = Path(path)
@@ -223,7 +219,7 @@ class _Life:
             "inode": os.fstat(report).st_ino,
             "rank": node.rank,
             "code": str(node.code),
-            "kept": node.kept_paths(),
+            "kept": [str(node.kept_folder), *(str(node.code / name) for name in KEPT)],
             "outside": sorted(self.conditions.outside),
             "pause": cut.line,
             "change": cut.change,
