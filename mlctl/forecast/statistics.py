@@ -83,6 +83,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     return (low + high) / 2
 
 
+@lru_cache(maxsize=256)
 def student_quantile(p: float, degrees: float) -> float:
     """Return the quantile of Student's t for `p` of at least one half, by the beta distribution."""
     x = beta_quantile(2 * (1 - p), degrees / 2, 0.5)
@@ -182,7 +183,8 @@ def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
     spread = max(kurtosis - 1 - skewness**2 / 2, _SYMMETRIC)  # of the variance
     degrees = min(max(2 * count / spread, 1.0), count - 1)
     # Two digits are enough: few quantiles are computed that way.
-    t, error = _student(confidence, float(f"{degrees:.2g}")), sqrt(variance / count)
+    t = student_quantile((1 + confidence) / 2, float(f"{degrees:.2g}"))
+    error = sqrt(variance / count)
     low, high = (_bent(sign * t, skewness, count) for sign in (1, -1))
     return Estimate(middle, middle - low * error, middle - high * error)
 
@@ -207,11 +209,6 @@ def carried(values: Sequence[float]) -> int:
     squares = [(value - middle) ** 2 for value in values]
     fourth = fsum(square * square for square in squares)
     return round(fsum(squares) ** 2 / fourth) if fourth > 0 else len(values)
-
-
-@lru_cache(maxsize=256)
-def _student(confidence: float, degrees: float) -> float:
-    return student_quantile((1 + confidence) / 2, degrees)
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:

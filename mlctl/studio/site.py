@@ -187,7 +187,8 @@ class Site:
         values = {
             "clusters": clusters,
             "counts": {
-                state: sum(cluster.states[state] for cluster in clusters) for state in views.STATES
+                state: sum(cluster["states"][state] for cluster in clusters)
+                for state in views.STATES
             },
             "jobs": views.jobs(self._watch, {}),
             "endpoints": views.endpoints(self._watch.backend, {}),
@@ -196,7 +197,9 @@ class Site:
         return "overview", "Overview", values
 
     def _cluster(self, names: list[str], query: Query) -> Made:
-        matching = [cluster for cluster in views.clusters(self._watch) if cluster.name == names[0]]
+        matching = [
+            cluster for cluster in views.clusters(self._watch) if cluster["name"] == names[0]
+        ]
         if not matching:
             raise NotFound("NoCluster", f"There is no cluster `{names[0]}`.", status=404)
         lanes = ""
@@ -239,7 +242,7 @@ class Site:
         return "plan", "Plan", {"plan": self._plan[2]}
 
     def _cloud(self, _names: list[str], _query: Query) -> Made:
-        clusters = [cluster.name for cluster in views.clusters(self._watch)]
+        clusters = [cluster["name"] for cluster in views.clusters(self._watch)]
         cloud = views.weather(self._watch)
         values = {"cloud": cloud, "clusters": clusters, "choices": actions.CHOICES}
         return "cloud", "Faults and weather", values

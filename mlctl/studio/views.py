@@ -17,7 +17,6 @@ from mlctl.backends.ports.jobs import (
     SupportsJobs,
     SupportsOutputs,
 )
-from mlctl.dataclasses import dataclass
 from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.render.cloud import jobs as job_text
@@ -39,27 +38,8 @@ _ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-d
 _QUIET = ("MB_START", "MB_DONE")  # too many to print
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterView:
-    """A cluster: its nodes by state, and its cost (None: unknown)."""
-
-    name: str
-    size: str
-    tier: str
-    minimum: int
-    maximum: int
-    states: Mapping[str, int]
-    resizing: bool
-    cost: float | None
-
-    @property
-    def nodes(self) -> int:
-        """Count all nodes, including those on their way."""
-        return sum(self.states.values())
-
-
-def clusters(watch: Watch) -> list[ClusterView]:
-    """Return the clusters by name."""
+def clusters(watch: Watch) -> list[dict[str, Any]]:
+    """Return the clusters by name: nodes by state, and the cost (None: unknown)."""
     costs = {row.name: row.cost for row in _usage(watch) if row.kind == "cluster"}
     return [
         _cluster(live, costs.get(live.address.name))
@@ -68,23 +48,24 @@ def clusters(watch: Watch) -> list[ClusterView]:
     ]
 
 
-def _cluster(live: Live, cost: float | None) -> ClusterView:
+def _cluster(live: Live, cost: float | None) -> dict[str, Any]:
     inner: Mapping[str, Any] = live.body["properties"].get("properties") or {}
     counts = inner.get("nodeStateCounts") or {}
     scale = inner.get("scaleSettings") or {}
     states = {state: int(counts.get(f"{state}NodeCount") or 0) for state in STATES}
     current = int(inner.get("currentNodeCount") or 0)
     states["allocating"] = max(int(inner.get("targetNodeCount") or 0) - current, 0)
-    return ClusterView(
-        live.address.name,
-        str(inner.get("vmSize", "")),
-        "low priority" if inner.get("vmPriority") == "LowPriority" else "dedicated",
-        int(scale.get("minNodeCount") or 0),
-        int(scale.get("maxNodeCount") or 0),
-        states,
-        inner.get("allocationState") == "Resizing",
-        cost,
-    )
+    return {
+        "name": live.address.name,
+        "size": str(inner.get("vmSize", "")),
+        "tier": "low priority" if inner.get("vmPriority") == "LowPriority" else "dedicated",
+        "minimum": int(scale.get("minNodeCount") or 0),
+        "maximum": int(scale.get("maxNodeCount") or 0),
+        "states": states,
+        "nodes": sum(states.values()),  # including those on their way
+        "resizing": inner.get("allocationState") == "Resizing",
+        "cost": cost,
+    }
 
 
 def nodes(backend: Backend, cluster: str) -> list[dict[str, object]]:

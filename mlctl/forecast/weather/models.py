@@ -215,12 +215,8 @@ def parse(text: str, name: str) -> Weather:
         raise WeatherError(f"it is not JSON: {_SHAPE}") from None
     if not isinstance(data, dict):
         raise WeatherError(f"it is not weather: {_SHAPE}")
-    if "data" in data:
-        return _replayed(text, name)
-    return _weather(name, data)
-
-
-def _replayed(text: str, name: str) -> Weather:
+    if "data" not in data:
+        return _weather(name, data)
     try:
         trace = traces.trace(text)
     except EngineError as error:

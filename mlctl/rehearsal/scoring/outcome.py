@@ -113,6 +113,12 @@ class RehearsalOutcome:
         score = self.scored.get(mini_batch)
         return Counter(self.plain(row) for row in score.rows) if score else Counter()
 
+    def append_rows(self, file: Path) -> None:
+        """Write the rows of all mini-batches in order, as `append_row` does."""
+        rows = [row for number in sorted(self.scored) for row in self.scored[number].rows]
+        text = "".join(f"{row}\n" for row in rows)
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+
     def all_rows(self) -> Counter[str]:
         """Return the rows of the whole run."""
         total: Counter[str] = Counter()

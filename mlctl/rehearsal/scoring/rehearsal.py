@@ -95,11 +95,7 @@ def _run(
     )
     outcome = scoring.run()
     if deployment.output_action == APPEND_ROW:
-        rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
-        text = "".join(f"{row}\n" for row in rows)
-        (outcome.output / deployment.output_file_name).write_text(
-            text, encoding="utf-8", errors="backslashreplace"
-        )
+        outcome.append_rows(outcome.output / deployment.output_file_name)
     if not stage.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
