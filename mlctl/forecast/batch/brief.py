@@ -17,16 +17,12 @@ from mlctl.simulator.engine.commands import EngineError
 
 @dataclass(frozen=True, slots=True)
 class BriefOptions:
-    """The weather, the histories (None: as many as needed), and the seed.
-
-    Also the deadline of a job, and what it may cost until then.
-    """
+    """The weather, the histories (None: as many as needed), a job's deadline and highest cost."""
 
     weather: Weather
     runs: int | None = None
     deadline_s: float | None = None
     most_usd: float | None = None
-    seed: int = 0
 
 
 def document(deployments: Sequence[Data], options: BriefOptions) -> dict[str, Data]:
@@ -34,7 +30,7 @@ def document(deployments: Sequence[Data], options: BriefOptions) -> dict[str, Da
     return {
         "weather": options.weather.document(),
         "runs": options.runs or RUNS,
-        "seed": options.seed,
+        "seed": 0,
         "deployments": deployments,
     }
 
@@ -69,9 +65,7 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         return None
     scenario, weather = subject.scenario, options.weather
     tier = scenario.cluster.tier
-    rows = report.rows(
-        scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
-    )
+    rows = report.rows(scenario, [weather], [tier], [RecoveryPolicy()], "0", weather.name)
     study = next(rows).study
     histories = histories_until(study, options.runs)
     summary = study.summary(histories, options.deadline_s).document()
