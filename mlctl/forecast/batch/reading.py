@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Label
@@ -13,7 +11,6 @@ from mlctl.forecast.fields import (
     StatedPrices,
     cores_of,
     field_of,
-    file_of,
     number_of,
     prices_of,
     value_of,
@@ -66,11 +63,6 @@ class Subject:
     deployment: Resource
     cluster: Resource
     workspace: str = ""
-
-    def origins(self) -> Iterator[tuple[str, Resource, str | None]]:
-        """Yield deployment and cluster, each with its file; None if read from the workspace."""
-        for role, resource in (("deployment", self.deployment), ("cluster", self.cluster)):
-            yield role, resource, file_of(resource)
 
     def label(self, name: str) -> Label:
         """Return the place of a field in the deployment, or in the cluster if that has it."""

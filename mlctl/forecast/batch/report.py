@@ -17,6 +17,7 @@ from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.fields import file_of
 from mlctl.forecast.history import LONGEST_S, EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
@@ -260,7 +261,8 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
 
 def origins(subject: Subject) -> Iterator[shape.AssumptionData]:
     """Yield where the deployment and the cluster come from."""
-    for name, resource, file in subject.origins():
+    for name, resource in (("deployment", subject.deployment), ("cluster", subject.cluster)):
+        file = file_of(resource)
         why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
         source = "F" if file is not None else "W"
         yield assumption(name, str(resource.address), source, why)

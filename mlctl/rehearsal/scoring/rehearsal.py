@@ -135,7 +135,7 @@ def _check_stand_ins(calm: CalmScoring) -> None:
     for number, scored in calm.again.scored.items():
         if scored.caught and (scored.length or 0) < calm.inputs.elements(calm.mini_batches[number]):
             type_, message, place = scored.caught[-1]
-            raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
+            raise ScriptFails(Failure(number, type_, message, None, place, ""), packages)
 
 
 def _kill_targets(calm: CalmScoring) -> KillTargets:
