@@ -296,11 +296,11 @@ def training(
         subject = read(graph, request)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
-        options = training_report.Options(str(study.seed), study.runs or RUNS, main)
+        seed, runs = str(study.seed), study.runs or RUNS
         with executor_of(workers) as executor:
             with ProgressLine(session) as progress:
-                gathered = training_report.gathered(rows, options, executor, progress.add)
-            data = training_report.document(subject, gathered, options, executor)
+                gathered = training_report.gathered(rows, seed, runs, executor, progress.add)
+            data = training_report.document(subject, gathered, seed, runs, main, executor)
     write(session, data, output, training_forecast.human, _training_page)
     return ended(session, complete=gathered.complete)
 
