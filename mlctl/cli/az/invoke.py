@@ -73,15 +73,10 @@ def invoke(
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
     """Run the code of a deployment, and submit the job with its predictions."""
-    from functools import partial
-
     from mlctl.serving import batch
-    from mlctl.serving.deployments import CodeSettings
-    from mlctl.simulator.control_plane import local_paths
     from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 
-    handle: Any = getattr(runs, "handle")  # noqa: B009 - - local jobs have it
-    code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
+    handle, code = jobs.code_of(session, runs, python)
     record, note = batch.invoke(handle, Invocation(*request), code)
     if note:
         session.note(note)

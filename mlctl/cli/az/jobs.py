@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
@@ -27,6 +27,9 @@ from mlctl.cli.shell.output import ChartOutputFormat, OutputArgs, Query, print_d
 from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
+
+if TYPE_CHECKING:
+    from mlctl.serving.deployments import CodeSettings
 
 Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
 Limit = Annotated[str, flag("--limit", metavar="DURATION")]
@@ -49,6 +52,18 @@ def jobs_of(backend: Backend) -> Jobs:
         text = f"the {backend.name} backend has no jobs"
         raise Permanent("NoJobs", text)
     return backend.jobs
+
+
+def code_of(session: Session, runs: Jobs, python: str) -> tuple[Any, CodeSettings]:
+    """Return the handle of the simulated cloud, and how its jobs run the user's code."""
+    from functools import partial
+
+    from mlctl.serving.deployments import CodeSettings
+    from mlctl.simulator.control_plane import local_paths
+
+    handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
+    find = partial(local_paths.find, handle.store)
+    return handle, CodeSettings(python, find, session.environment)
 
 
 def show(session: Session, printing: OutputArgs, name: Name, web: Web = False) -> None:
@@ -82,12 +97,7 @@ def list_(
         print_job(session, listed, printing)
 
 
-def wait(
-    session: Session,
-    printing: OutputArgs,
-    name: Name,
-    limit: Limit = EVER,
-) -> Exit:
+def wait(session: Session, printing: OutputArgs, name: Name, limit: Limit = EVER) -> Exit:
     """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from mlctl.backends.ports.jobs import Job, JobProgress, Jobs, SupportsEventLog, SupportsLogs
@@ -44,30 +43,18 @@ def _stream(session: Session, jobs: Jobs, name: str, length: float) -> Job:
         jobs.stream(name)
         return jobs.show(name)
     progresses = jobs.follow(name, length, detail=True)
-    on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
-    return (_watch_events(progresses) if on_terminal else _print_events(session, progresses)).job
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        from mlctl.render.cloud import watch
+
+        return watch.watch(progresses, _lines, sys.stderr).job
+    for progress in progresses:
+        for line in _lines(progress):
+            session.out(line)
+    return progress.job
 
 
-def _print_events(session: Session, progresses: Iterator[JobProgress]) -> JobProgress:
-    """Print a line for each event, except for mini-batches that succeed."""
+def _lines(progress: JobProgress) -> list[str]:
+    """Return a line for each event, except for mini-batches that succeed."""
     from mlctl.render.cloud import jobs
 
-    progress = None
-    for progress in progresses:
-        for event in progress.events:
-            if event.event not in _QUIET:
-                session.out(jobs.line(event))
-    assert progress is not None
-    return progress
-
-
-def _watch_events(progresses: Iterator[JobProgress]) -> JobProgress:
-    """Print the same lines above a progress bar with the states of the nodes."""
-    from mlctl.render.cloud import watch
-
-    def shown(progress: JobProgress) -> list[str]:
-        from mlctl.render.cloud import jobs
-
-        return [jobs.line(event) for event in progress.events if event.event not in _QUIET]
-
-    return watch.watch(progresses, shown, sys.stderr)
+    return [jobs.line(event) for event in progress.events if event.event not in _QUIET]

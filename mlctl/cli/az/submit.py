@@ -106,15 +106,10 @@ def validate(
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
     """Run the code of a job whose file is in a folder, and submit it with the results."""
-    from functools import partial
-
     from mlctl.serving import jobs as serving_jobs
-    from mlctl.serving.deployments import CodeSettings
-    from mlctl.simulator.control_plane import local_paths
     from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 
-    handle: Any = getattr(runs, "handle")  # noqa: B009 - - local jobs have it
-    code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
+    handle, code = jobs.code_of(session, runs, python)
     name, data, *work = request
     record = serving_jobs.create(
         handle, JobRequest(name, data["properties"], *work), code, folder.absolute()

@@ -65,6 +65,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,32}")  # azure-ai-ml 1.35.2, `wo
 _OBJECTS = frozenset(
     ("encryption", "managedNetwork", "networkAcls", "serverlessComputeSettings")
 )  # whose keys are in the words of files in one, of ARM in the other
+# Flags that are not fields of a file, or that add to one.
+_NOT_FIELDS = ("file", "tags", "managed_network", "set_", "update_dependent_resources", "no_wait")
 _KEYS = {"keyVault": "keyVaultArmId", "keyUri": "keyIdentifier"}
 _ISOLATION = {
     "disabled": "Disabled",
@@ -178,25 +180,7 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
     data = dict(read_document(session, args.file, "workspace")) if args.file else {}
     if args.update_dependent_resources:
         session.note("the simulated cloud keeps only the ids of dependent resources")
-    typed = {
-        "name": args.name,
-        "location": args.location,
-        "display_name": args.display_name,
-        "description": args.description,
-        "storage_account": args.storage_account,
-        "key_vault": args.key_vault,
-        "application_insights": args.application_insights,
-        "container_registry": args.container_registry,
-        "image_build_compute": args.image_build_compute,
-        "public_network_access": args.public_network_access,
-        "primary_user_assigned_identity": args.primary_user_assigned_identity,
-        "system_datastores_auth_mode": args.system_datastores_auth_mode,
-        "hub_id": args.hub_id,
-        "kind": args.kind,
-        "enable_data_isolation": args.enable_data_isolation,
-        "provision_network_now": args.provision_network_now,
-        "allow_roleassignment_on_rg": args.allow_roleassignment_on_rg,
-    }
+    typed = {name: getattr(args, name) for name in args.__slots__ if name not in _NOT_FIELDS}
     data |= {name: value for name, value in typed.items() if value}
     if args.managed_network:
         data["managed_network"] = {"isolation_mode": args.managed_network}
@@ -263,9 +247,7 @@ def _writing(session: Session) -> Iterator[WritableBackend]:
 
 
 def show(
-    session: Session,
-    printing: OutputArgs,
-    name: str | None = flag("-n", metavar="NAME"),
+    session: Session, printing: OutputArgs, name: str | None = flag("-n", metavar="NAME")
 ) -> None:
     """Print a workspace. Exits with 3 if it does not exist."""
     with session.backend() as backend:

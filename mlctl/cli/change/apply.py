@@ -19,12 +19,7 @@ from mlctl.cli.change.planning import (
     load_and_plan,
     report_omissions,
 )
-from mlctl.cli.change.verification import (
-    ask_policies,
-    check_against_files,
-    check_alone,
-    plan_again,
-)
+from mlctl.cli.change.verification import ask_policies, check_against_files, check_alone, plan_again
 from mlctl.cli.files.validate import Paths, PathsToApply
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down

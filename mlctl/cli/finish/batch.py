@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mlctl.backends.ports.jobs import SupportsFolders
 from mlctl.cli.finish.options import Offer, OrderArgs, Request, build_inputs, select_policies
-from mlctl.cli.forecast.args import SubjectArgs, refusals, weather_of
+from mlctl.cli.forecast.args import SubjectArgs, refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject
-from mlctl.cli.local.flags import BatchFlags, TrainingFlags, workload_of
+from mlctl.cli.local.flags import BatchFlags, TrainingFlags, weather_of, workload_of
 from mlctl.cli.shell import InvalidValue, Session, UsageError
 from mlctl.cli.shell.rule_choice import new_report
 from mlctl.config.graph import Graph

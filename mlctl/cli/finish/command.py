@@ -98,11 +98,7 @@ def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
         return run.carry_out(session, backend, name, report_args)
 
 
-def cancel(
-    session: Session,
-    name: Name,
-    yes: Annotated[bool, flag("--yes", "-y")] = False,
-) -> Exit:
+def cancel(session: Session, name: Name, yes: Annotated[bool, flag("--yes", "-y")] = False) -> Exit:
     """Cancel a job: stop its runs and remove the resources created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED

@@ -10,9 +10,9 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
 from mlctl.cli.finish.options import Offer, Request, build_inputs, select_policies
-from mlctl.cli.forecast.args import refusals, weather_of
+from mlctl.cli.forecast.args import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
-from mlctl.cli.local.flags import workload_of
+from mlctl.cli.local.flags import weather_of, workload_of
 from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
@@ -20,12 +20,7 @@ from mlctl.dataclasses import replace
 from mlctl.finishing.begin import Option, rank_studies
 from mlctl.forecast.batch.reading import Wanted
 from mlctl.forecast.fields import ForecastError
-from mlctl.forecast.training.reading import (
-    TrainingSubject,
-    of_steps,
-    read_job,
-    rounds_of,
-)
+from mlctl.forecast.training.reading import TrainingSubject, of_steps, read_job, rounds_of
 from mlctl.forecast.training.recovery import RecoveryStudy, as_batch
 from mlctl.kinds import Address
 from mlctl.kinds.resource import Resource

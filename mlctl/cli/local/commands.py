@@ -51,10 +51,7 @@ _OTHERS: Mapping[str, dict[str, Data]] = {
 }
 
 
-def suppose(
-    session: Session,
-    addresses: list[str] = argument(metavar="ADDRESS..."),
-) -> None:
+def suppose(session: Session, addresses: list[str] = argument(metavar="ADDRESS...")) -> None:
     """Create stand-ins for resources of a real workspace, so that files can be planned."""
     parsed = [_address(text) for text in addresses]
     with opened(session) as local:
@@ -92,10 +89,7 @@ def _body(address: Address, region: str) -> dict[str, Data]:
     return {"properties": {**properties, "tags": _MARK}}
 
 
-def on(
-    session: Session,
-    python: str | None = flag(metavar="EXE"),
-) -> None:
+def on(session: Session, python: str | None = flag(metavar="EXE")) -> None:
     """Run the code of jobs and of invoked deployments, as `--run-code` does for one command."""
     interpreter = python_of(session, CodeArgs(run_code=True, python=python))
     _write(session, interpreter if python is not None else "")
@@ -155,8 +149,7 @@ _LOCAL: Commands = {
         },
     ),
     "code": Group(
-        "Whether jobs and endpoints run your own code.",
-        {"on": on, "off": off, "show": show},
+        "Whether jobs and endpoints run your own code.", {"on": on, "off": off, "show": show}
     ),
     "capacity": Group(
         "How many nodes a region has.",

@@ -55,11 +55,7 @@ class FaultArgs:
             raise InvalidValue(str(error)) from None
 
 
-def add(
-    session: Session,
-    trouble: Annotated[FaultName, argument()],
-    flags: FaultArgs,
-) -> None:
+def add(session: Session, trouble: Annotated[FaultName, argument()], flags: FaultArgs) -> None:
     """Make future calls fail, in the cloud or on the network to its emulator."""
     fault = flags.fault(trouble)
     with opened(session) as local:
@@ -79,8 +75,7 @@ def list_(session: Session, output: Output = "table", query: Query = None) -> No
 
 
 def clear(
-    session: Session,
-    numbers: list[int] | None = argument(default=None, metavar="NUMBER"),
+    session: Session, numbers: list[int] | None = argument(default=None, metavar="NUMBER")
 ) -> None:
     """Remove faults of the cloud and of the network."""
     with opened(session) as local:

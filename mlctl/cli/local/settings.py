@@ -15,24 +15,14 @@ from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
 
 
-def delays_set(
-    session: Session,
-    delays: DelayArgs,
-    cv: float | None = flag(metavar="X"),
-) -> None:
+def delays_set(session: Session, delays: DelayArgs, cv: float | None = flag(metavar="X")) -> None:
     """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m."""
     from mlctl.simulator.control_plane import disruptions
 
-    texts: dict[str, str | None] = asdict(delays)
-    changes: dict[str, object] = {
-        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
-    }
-    if cv is not None:
-        changes["delay_cv"] = cv
+    changes = delays.changes(cv)
     if not changes:
-        raise UsageError(
-            f"give at least one of: {', '.join(f'--{name}' for name in texts)} or --cv."
-        )
+        names = ", ".join(f"--{name}" for name in delays.__slots__)
+        raise UsageError(f"give at least one of: {names} or --cv.")
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
 
@@ -51,10 +41,7 @@ def delays_show(session: Session, output: Output = "table", query: Query = None)
         print_data(session, data, output, query)
 
 
-def settings_set(
-    session: Session,
-    pairs: list[str] = argument(metavar="NAME=VALUE"),
-) -> None:
+def settings_set(session: Session, pairs: list[str] = argument(metavar="NAME=VALUE")) -> None:
     """Set defaults for the behaviour of the simulated cloud."""
     from mlctl.simulator.control_plane import disruptions
 

@@ -71,12 +71,7 @@ def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: 
         raise RehearsalError("`partition_keys` need rows: use --tabular, or an MLTable")
     slots = subject.workers or deployment.slots
     return replace(
-        deployment,
-        arguments=arguments,
-        model=model,
-        tabular=tabular,
-        stand_ins=stub,
-        slots=slots,
+        deployment, arguments=arguments, model=model, tabular=tabular, stand_ins=stub, slots=slots
     )
 
 
