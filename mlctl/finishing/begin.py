@@ -21,7 +21,7 @@ TWIN_S = 300.0  # to create a cluster and a deployment
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class PolicyForecast:
     """A policy with the forecast of its histories."""
 
     study: Study
@@ -72,7 +72,7 @@ def compare_policies(
     *,
     makes_twin: bool = False,
     seed: str = "0",
-) -> list[Option]:
+) -> list[PolicyForecast]:
     """Forecast each policy and return the options, best first.
 
     `shards` None means the cheapest number. If the twin must be created first (`makes_twin`), the
@@ -85,7 +85,7 @@ def compare_policies(
 
 def rank_studies(
     studies: Sequence[Study], deadline_s: float | None, *, makes_twin: bool
-) -> list[Option]:
+) -> list[PolicyForecast]:
     """Forecast each study and return the options, best first."""
     by_s = deadline_s - TWIN_S * makes_twin if deadline_s is not None else None
     return sorted(
@@ -113,13 +113,13 @@ def _find_best_shards(scenario: Scenario, seed: str) -> int:
     return best.study.policy.shards
 
 
-def _forecast_option(study: Study, runs: int, deadline_s: float | None) -> Option:
+def _forecast_option(study: Study, runs: int, deadline_s: float | None) -> PolicyForecast:
     runs = max(min(runs, _ATTEMPTS // study.steps), _LEAST)
-    return Option(study, study.summary(study.histories(range(runs)), deadline_s))
+    return PolicyForecast(study, study.summary(study.histories(range(runs)), deadline_s))
 
 
 def build_order(
-    option: Option, deadline_s: float | None, workload: Workload, **facts: Any
+    option: PolicyForecast, deadline_s: float | None, workload: Workload, **facts: Any
 ) -> Order:
     """Build the order for an option; `facts` are the fields that the forecast does not know."""
     study = option.study

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from mlctl.backends.ports.lease import LeaseLost
 from mlctl.dataclasses import dataclass, replace
 from mlctl.finishing.order import Order
-from mlctl.finishing.progress import Outcome, Progress, Record, Run
+from mlctl.finishing.progress import Ending, Progress, Record, Run
 from mlctl.forecast.batch.policy import Way
 from mlctl.forecast.history import LONGEST_S
 from mlctl.service_errors import Permanent
@@ -49,7 +49,7 @@ class RunState:
         return self.status in ("Completed", "Failed", "Canceled")
 
 
-class Cloud(Protocol):
+class RunCloud(Protocol):
     """Where runs execute; `on_state` is called with each state of a run that has not ended.
 
     `bills` says whether runs report what they were billed, which may grow after their end.
@@ -124,13 +124,13 @@ class Controller:
     `append` writes to the journal, under the lease; `on_record` is called after each write.
     """
 
-    def __init__(self, progress: Progress, cloud: Cloud, append: Append) -> None:
+    def __init__(self, progress: Progress, cloud: RunCloud, append: Append) -> None:
         self.progress = progress
         self.cloud = cloud
         self.on_record: Append = lambda _: None
         self._append = append
 
-    def carry_out(self) -> Outcome:
+    def carry_out(self) -> Ending:
         """Run the job to its end, then remove what was created for it.
 
         Raises:
@@ -142,7 +142,7 @@ class Controller:
         assert progress.outcome is not None
         return progress.outcome
 
-    def cancel(self) -> Outcome:
+    def cancel(self) -> Ending:
         """Cancel the run under way, and end the job as cancelled."""
         run = self.progress.under_way
         if run is not None:
@@ -150,10 +150,10 @@ class Controller:
             never = RunState("Canceled", node_s=0.0, reason="it was not submitted")
             self._record_end(run, self.cloud.cancel(run.name) if exists else never)
         if self.progress.outcome is None:
-            self._finish(Outcome.CANCELLED, "cancelled")
-        return Outcome.CANCELLED
+            self._finish(Ending.CANCELLED, "cancelled")
+        return Ending.CANCELLED
 
-    def _upload_files(self) -> tuple[Outcome, str] | None:
+    def _upload_files(self) -> tuple[Ending, str] | None:
         """Upload the files of the job; return its outcome if the service refuses them."""
         order = self.progress.order
         if order.upload and not self.progress.uploaded:
@@ -162,11 +162,11 @@ class Controller:
             except LeaseLost:
                 raise
             except Permanent as error:
-                return Outcome.IMPOSSIBLE, f"the files cannot be uploaded: {error.message}"
+                return Ending.IMPOSSIBLE, f"the files cannot be uploaded: {error.message}"
             self._write("uploaded", files=len(order.files))
         return None
 
-    def _run_shards(self) -> tuple[Outcome, str]:
+    def _run_shards(self) -> tuple[Ending, str]:
         progress = self.progress
         while True:
             run = progress.under_way
@@ -181,7 +181,7 @@ class Controller:
             if not run.status:
                 self._watch(run)
 
-    def _choose_next(self) -> Run | tuple[Outcome, str]:
+    def _choose_next(self) -> Run | tuple[Ending, str]:
         """Record and return the next run, or return the outcome of the job."""
         progress, order = self.progress, self.progress.order
         policy = order.recovery
@@ -190,34 +190,34 @@ class Controller:
         if progress.failures >= order.give_up_after:
             last = progress.runs[-1]
             why = last.reason or f"see the logs: mlctl job download -n {last.name} --all"
-            return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed with the same error: {why}"
+            return Ending.IMPOSSIBLE, f"{progress.failures} runs failed with the same error: {why}"
         elapsed = self.cloud.now() - progress.began
         tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
         cost = order.step_cost(progress.files_of_step, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
             why = f"{progress.spent:.3g} of {order.max_cost:.3g} USD are spent"
-            return Outcome.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"
+            return Ending.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"
         if self._has_changed():
-            return Outcome.IMPOSSIBLE, _CHANGED
+            return Ending.IMPOSSIBLE, _CHANGED
         refusal = self._create_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
         return self._continue_without_twin(refusal) if refusal else self._record_submit(tier)
 
-    def _continue_without_twin(self, refusal: str) -> Run | tuple[Outcome, str]:
+    def _continue_without_twin(self, refusal: str) -> Run | tuple[Ending, str]:
         """Continue on low priority if the twin cannot be created, unless the policy needs it."""
         if self.progress.order.recovery.way is Way.DEDICATED:
-            return Outcome.IMPOSSIBLE, f"the dedicated twin cannot be created: {refusal}"
+            return Ending.IMPOSSIBLE, f"the dedicated twin cannot be created: {refusal}"
         self._write("no-twin", reason=refusal)
         return self._record_submit(Tier.LOW_PRIORITY, to_its_end=True)
 
-    def _judge_deadline(self) -> tuple[Outcome, str]:
+    def _judge_deadline(self) -> tuple[Ending, str]:
         order, progress = self.progress.order, self.progress
         elapsed_s = (progress.runs[-1].ended or self.cloud.now()) - progress.began
         if order.deadline_s is not None and elapsed_s > order.deadline_s + _ROUNDING_S:
             return (
-                Outcome.LATE,
+                Ending.LATE,
                 f"done after {elapsed_s:.0f} s; the deadline was {order.deadline_s:.0f} s",
             )
-        return Outcome.DONE, ""
+        return Ending.DONE, ""
 
     def _has_changed(self) -> bool:
         """Whether the deployment has changed; if it no longer exists, the submit will fail."""
@@ -290,7 +290,7 @@ class Controller:
             return error.message
         return ""
 
-    def _finish(self, outcome: Outcome, reason: str) -> None:
+    def _finish(self, outcome: Ending, reason: str) -> None:
         """Settle late bills, remove what was created for the job, and record its outcome."""
         for number, run in enumerate(self.progress.runs) if self.cloud.bills else ():
             state = self.cloud.find(run.name)

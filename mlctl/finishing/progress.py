@@ -20,7 +20,7 @@ Record = Mapping[str, Any]
 _DIFFERS = re.compile(r"[0-9a-fA-F-]{8,}|\d+")
 
 
-class Outcome(StrEnum):
+class Ending(StrEnum):
     """How a job ended."""
 
     DONE = "done"
@@ -65,7 +65,7 @@ class Progress:
     began: float
     runs: list[Run] = field(default_factory=list)
     twins: list[str] = field(default_factory=list)  # addresses that were created, in order
-    outcome: Outcome | None = None
+    outcome: Ending | None = None
     reason: str = ""
     shard: int = 0  # the first one that is not done
     losses: int = 0  # runs lost in a row
@@ -102,7 +102,7 @@ class Progress:
             case "removed":
                 self.twins.remove(record["address"])
             case "finished":
-                self.outcome, self.reason = Outcome(record["outcome"]), record["reason"]
+                self.outcome, self.reason = Ending(record["outcome"]), record["reason"]
             case _:
                 pass
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlctl.durations import elapsed
 from mlctl.render.page import html
-from mlctl.render.page.svg import Axis, Curve, Lane, Spell
+from mlctl.render.page.svg import Axis, Curve, Lane, Stretch
 from mlctl.render.terminal.terminal import clean
 from mlctl.schema.text import counted
 
@@ -181,8 +181,8 @@ def page(data: Mapping[str, Any]) -> str:
     parts = (
         html.Timeline("Runs by shard and tier", length, tuple(_lanes(data, end)), ticks),
         _spending(data, end),
-        *([html.Table("Losses", _LOSSES, losses)] if losses else ()),
-        html.Table("Forecast at the start", _HEADS, options),
+        *([html.HtmlTable("Losses", _LOSSES, losses)] if losses else ()),
+        html.HtmlTable("Forecast at the start", _HEADS, options),
     )
     return html.document(html.Page(f"{data['name']}", summary(data), parts))
 
@@ -192,7 +192,7 @@ def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
     for shard in range(data["shards"]["total"]):
         for tier, words in TIERS.items():
             spells = tuple(
-                Spell(_STATES[run["status"]], run["at"] - began, (run["ended"] or end) - began)
+                Stretch(_STATES[run["status"]], run["at"] - began, (run["ended"] or end) - began)
                 for run in data["runs"]
                 if (run["shard"], run["tier"]) == (shard, tier)
             )

@@ -14,7 +14,7 @@ from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring import parallel as steps
 from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
-from mlctl.rehearsal.scoring.run import Order, ScoringRun, ScriptFails
+from mlctl.rehearsal.scoring.run import RunOrder, ScoringRun, ScriptFails
 from mlctl.running import commands
 from mlctl.running.commands import Conditions
 from mlctl.running.model import NodeResult, RunError, RunNode, RunStatus
@@ -53,7 +53,7 @@ def score(
         RunError: the script cannot be used.
     """
     mini_batches = inputs.mini_batches(deployment.mini_batch_size)
-    order = Order(
+    order = RunOrder(
         key="run", inputs=inputs, mini_batches=mini_batches, order=range(len(mini_batches))
     )
     run = ScoringRun(deployment, order, conditions.interpreter, folder, conditions.environment)

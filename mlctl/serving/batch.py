@@ -45,7 +45,7 @@ _PIPELINE = "PipelineComponent"
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredMiniBatch:
     """A scored mini-batch: its rows and seconds per try, or the error that ended it."""
 
     rows: tuple[str, ...]
@@ -128,7 +128,7 @@ def _submit(
     results: Path,
     settings: Settings,
     mini_batches: list[list[str]],
-    scored: list[Scored],
+    scored: list[ScoredMiniBatch],
 ) -> tuple[JobRecord, str]:
     failed = [len(batch) for batch, out in zip(mini_batches, scored, strict=True) if out.error]
     fails = 0 <= settings.threshold < sum(failed)
@@ -232,14 +232,14 @@ class _Scoring:
         self.idle: SimpleQueue[Worker] = SimpleQueue()
         self.key = _digest_of(deployment, settings, code)
 
-    def run(self, mini_batches: list[list[str]]) -> list[Scored]:
+    def run(self, mini_batches: list[list[str]]) -> list[ScoredMiniBatch]:
         """Score all of them; earlier results are reused.
 
         Raises:
             ScriptError: the script cannot be loaded.
         """
         names, before = [self._name(mini_batch) for mini_batch in mini_batches], self._read()
-        known = [Scored(*before[name]) if name in before else None for name in names]
+        known = [ScoredMiniBatch(*before[name]) if name in before else None for name in names]
         try:
             for _ in range(min(self.settings.workers, known.count(None))):
                 self.idle.put(self._start())
@@ -264,7 +264,7 @@ class _Scoring:
         self.workers.append(worker)
         return worker
 
-    def _score(self, mini_batch: list[str], known: Scored | None) -> Scored:
+    def _score(self, mini_batch: list[str], known: ScoredMiniBatch | None) -> ScoredMiniBatch:
         if known is not None:
             return known
         worker, error, began = self.idle.get(), "", time.monotonic()
@@ -280,10 +280,10 @@ class _Scoring:
                     if not failure.trace:  # its process has ended
                         worker = self._replace(worker)
                 else:
-                    return Scored(tuple(answer["rows"]), float(answer["seconds"]))
+                    return ScoredMiniBatch(tuple(answer["rows"]), float(answer["seconds"]))
         finally:
             self.idle.put(worker)
-        return Scored((), (time.monotonic() - began) / self.settings.tries, error)
+        return ScoredMiniBatch((), (time.monotonic() - began) / self.settings.tries, error)
 
     def _replace(self, worker: Worker) -> Worker:
         """Replace a worker that has ended, or that will not end its mini-batch."""
@@ -304,7 +304,7 @@ class _Scoring:
                 return dict(json.loads((self.cache / self.key).read_bytes()))
         return {}
 
-    def _keep(self, scored: Mapping[str, Scored]) -> None:
+    def _keep(self, scored: Mapping[str, ScoredMiniBatch]) -> None:
         if self.cache is not None:
             self.cache.mkdir(parents=True, exist_ok=True)
             new = {name: [score.rows, score.seconds] for name, score in scored.items()}

@@ -40,7 +40,7 @@ _QUIET = ("MB_START", "MB_DONE")  # too many to print
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterView:
     """A cluster: its nodes by state, and its cost (None: unknown)."""
 
     name: str
@@ -58,7 +58,7 @@ class Cluster:
         return sum(self.states.values())
 
 
-def clusters(watch: Watch) -> list[Cluster]:
+def clusters(watch: Watch) -> list[ClusterView]:
     """Return the clusters by name."""
     costs = {row.name: row.cost for row in _usage(watch) if row.kind == "cluster"}
     return [
@@ -68,14 +68,14 @@ def clusters(watch: Watch) -> list[Cluster]:
     ]
 
 
-def _cluster(live: Live, cost: float | None) -> Cluster:
+def _cluster(live: Live, cost: float | None) -> ClusterView:
     inner: Mapping[str, Any] = live.body["properties"].get("properties") or {}
     counts = inner.get("nodeStateCounts") or {}
     scale = inner.get("scaleSettings") or {}
     states = {state: int(counts.get(f"{state}NodeCount") or 0) for state in STATES}
     current = int(inner.get("currentNodeCount") or 0)
     states["allocating"] = max(int(inner.get("targetNodeCount") or 0) - current, 0)
-    return Cluster(
+    return ClusterView(
         live.address.name,
         str(inner.get("vmSize", "")),
         "low priority" if inner.get("vmPriority") == "LowPriority" else "dedicated",
@@ -87,7 +87,7 @@ def _cluster(live: Live, cost: float | None) -> Cluster:
     )
 
 
-def node_states(every: Sequence[Cluster]) -> dict[str, int]:
+def node_states(every: Sequence[ClusterView]) -> dict[str, int]:
     """Count the nodes of all clusters by state."""
     return {state: sum(cluster.states[state] for cluster in every) for state in STATES}
 

@@ -19,7 +19,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Report
-from mlctl.render.page.svg import Lane, Spell
+from mlctl.render.page.svg import Lane, Stretch
 from mlctl.schema.text import counted
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane import control, replay
@@ -53,7 +53,7 @@ class Points:
             del self.times[1:-1:2], self.rows[1:-1:2]
 
 
-class History:
+class NodeHistory:
     """The nodes of a workspace's clusters over time, and its last events."""
 
     def __init__(self, workspace_id: int) -> None:
@@ -99,7 +99,7 @@ class History:
             begins = list(spells[number])
             ends = [at for _, at in begins[1:]] + [now]
             lane = [
-                Spell(state.name.lower(), begin - start, end - start)
+                Stretch(state.name.lower(), begin - start, end - start)
                 for (state, begin), end in zip(begins, ends, strict=True)
                 if end > begin and state is not None
             ]
@@ -144,7 +144,7 @@ class Watch:
         self.speed = 0
         self.says = ""
         self.listeners = 0
-        self.history: History | None = None
+        self.history: NodeHistory | None = None
         self._folders = folders
         self._lock = threading.RLock()
         self._follower: replay.Follower | None = None
@@ -246,7 +246,7 @@ class Watch:
             self._change(text)
         return text
 
-    def follow(self) -> History:
+    def follow(self) -> NodeHistory:
         """Return the history of the simulated cloud, up to now.
 
         Raises:
@@ -259,7 +259,7 @@ class Watch:
             history, follower = self.history, self._follower
             is_other = history is None or history.workspace != workspace
             if history is None or is_other or follower is None or follower.was_reset():
-                history = self.history = History(workspace)
+                history = self.history = NodeHistory(workspace)
                 follower = self._follower = replay.Follower(handle.store, detail=False)
             is_first = not history.bill.times
             spent = partial(_spent, follower, history.prefix)

@@ -13,7 +13,7 @@ from mlctl.cli.forecast.args import (
     CloudArgs,
     ForecastFormat,
     Output,
-    Progress,
+    ProgressLine,
     SubjectArgs,
     WorkerArgs,
     ended,
@@ -124,7 +124,7 @@ def _advice(
         places, weather.processes(), vary, RecoveryPolicy(), seed, wished
     )
     tried, over = _within_quota(candidates, subject, quota)
-    with executor_of(workers) as executor, Progress(session) as progress:
+    with executor_of(workers) as executor, ProgressLine(session) as progress:
         ranked, complete = search.halve(tried, executor, args.runs, progress.add)
     searched = advice.Searched(tried, ranked, over, quota.source, without_price)
     return advice.document(subject, weather, searched, wished, args.seed), complete

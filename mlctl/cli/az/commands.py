@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from mlctl.cli.az.args import (
     WaitArgs,
     WriteArgs,
 )
-from mlctl.cli.parser.declare import CommandGroup
+from mlctl.cli.parser.declare import CommandGroup, Parameter
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
 from mlctl.cli.shell.command import register as register_commands
@@ -56,7 +55,7 @@ class KindCommand(NamedTuple):
     name: str
     body: Callable[[Session, Kind, Any], Exit | None] | str
     args: type[Any]
-    own: tuple[inspect.Parameter, ...]
+    own: tuple[Parameter, ...]
     text: str
     fields: tuple[Flag, ...] = ()
 
@@ -156,9 +155,7 @@ def _update(kind: Kind) -> KindCommand:
     return KindCommand("update", "update", WriteArgs, own, text, kind.az.update_flags)
 
 
-def _of_assets(
-    kind: Kind, a: str, anywhere: tuple[inspect.Parameter, ...]
-) -> Iterator[KindCommand]:
+def _of_assets(kind: Kind, a: str, anywhere: tuple[Parameter, ...]) -> Iterator[KindCommand]:
     for name, what in _ARCHIVING.items():
         own = (*anywhere, flags.DRY_RUN, *flags.POLICY)
         text = f"{name.capitalize()} a version of {a}, or all of them. {what}"
@@ -172,7 +169,7 @@ def _of_assets(
         yield KindCommand("download", read.download, DownloadArgs, own, text)
 
 
-def _of_clusters(named: tuple[inspect.Parameter, ...]) -> Iterator[KindCommand]:
+def _of_clusters(named: tuple[Parameter, ...]) -> Iterator[KindCommand]:
     place = (option("location", "-l", metavar="REGION"),)
     own = (*place, option("type_", "--type", "-t"), *flags.POLICY)
     text = "List the VM sizes that a region has, with vCPUs, memory and prices."

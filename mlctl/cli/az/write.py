@@ -6,7 +6,6 @@ import copy
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from mlctl.cli.shell.workflow import settle_s
 from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.shell import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.config.graph import build
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Report, SourceText
 from mlctl.kinds import Address, Resource, kind_of
 from mlctl.kinds.values import form_of_body, stored_values

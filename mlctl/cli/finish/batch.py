@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl.backends.ports.jobs import SupportsFolders
-from mlctl.cli.finish.options import Offer, OrderArgs, Request, build_inputs, select_policies
+from mlctl.cli.finish.options import FinishFlags, Offer, OrderArgs, build_inputs, select_policies
 from mlctl.cli.forecast.args import SubjectArgs, refusals
 from mlctl.cli.forecast.subject import default_deployment, read_subject
 from mlctl.cli.local.flags import BatchFlags, TrainingFlags, weather_of, workload_of
@@ -13,7 +13,7 @@ from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
 from mlctl.files import expanded
 from mlctl.finishing import begin
-from mlctl.finishing.begin import Option
+from mlctl.finishing.begin import PolicyForecast
 from mlctl.finishing.order import Order, Split, split_by_folders
 from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds import Address
@@ -62,7 +62,7 @@ def find_deployment(session: Session, order_args: OrderArgs) -> Address:
     return default_deployment(session, Graph({}, ()), Address(BATCH_ENDPOINT.name, endpoint))
 
 
-def build_offer(session: Session, request: Request) -> Offer | None:
+def build_offer(session: Session, request: FinishFlags) -> Offer | None:
     """Build the offer for a job of an endpoint; None if files are invalid, which is reported.
 
     Raises:
@@ -97,7 +97,9 @@ def build_offer(session: Session, request: Request) -> Offer | None:
     return replace(offer, order=_assign_folders(offer.order, split))
 
 
-def _compare_policies(request: Request, subject: Subject, split: Split | None) -> list[Option]:
+def _compare_policies(
+    request: FinishFlags, subject: Subject, split: Split | None
+) -> list[PolicyForecast]:
     """Forecast the policies and return the options, best first."""
     args = request.order
     scenario = subject.scenario.under(weather_of(args.weather).processes())

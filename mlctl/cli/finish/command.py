@@ -9,12 +9,12 @@ from mlctl.cli.finish import batch, job, run
 from mlctl.cli.finish.options import (
     Events,
     FilesToApply,
+    FinishFlags,
     FinishFormat,
     Name,
     Offer,
     OrderArgs,
     ReportArgs,
-    Request,
     Show,
     check_args,
     parse_deadline,
@@ -61,7 +61,7 @@ def finish(
     deadline_s = parse_deadline(session, order_args.deadline) if order_args.deadline else None
     with refusals():
         settings = settings_of(delays, cloud)
-    request = Request(order_args, work, training, prices, settings, deadline_s)
+    request = FinishFlags(order_args, work, training, prices, settings, deadline_s)
     if paths:
         batch.check_duration(work, training)
         if order_args.input is not None:
@@ -73,7 +73,7 @@ def finish(
     return Exit.ERROR if offer is None else run.begin(session, offer, report_args, yes=yes)
 
 
-def _build_offer(session: Session, request: Request) -> Offer | None:
+def _build_offer(session: Session, request: FinishFlags) -> Offer | None:
     """Build the offer for the job in a file, of a pipeline component, or in shards."""
     if request.order.file is not None:
         return job.build_offer(session, request)

@@ -9,7 +9,7 @@ from typing import Any
 from mlctl import pointer
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.az import submit
-from mlctl.cli.finish.options import Offer, Request, build_inputs, select_policies
+from mlctl.cli.finish.options import FinishFlags, Offer, build_inputs, select_policies
 from mlctl.cli.forecast.args import refusals
 from mlctl.cli.forecast.subject import stated_prices, with_live
 from mlctl.cli.local.flags import weather_of, workload_of
@@ -17,7 +17,7 @@ from mlctl.cli.shell import Session, UsageError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
-from mlctl.finishing.begin import Option, rank_studies
+from mlctl.finishing.begin import PolicyForecast, rank_studies
 from mlctl.forecast.batch.reading import Wanted
 from mlctl.forecast.fields import ForecastError
 from mlctl.forecast.training.reading import TrainingSubject, of_steps, read_job, rounds_of
@@ -26,7 +26,7 @@ from mlctl.kinds import Address
 from mlctl.kinds.resource import Resource
 
 
-def build_offer(session: Session, request: Request) -> Offer | None:
+def build_offer(session: Session, request: FinishFlags) -> Offer | None:
     """Build the offer for the job in a file; None if the file is invalid, which is reported.
 
     Raises:
@@ -69,7 +69,9 @@ def build_offer(session: Session, request: Request) -> Offer | None:
     return replace(offer, prepare=prepare)
 
 
-def build_component_offer(session: Session, request: Request, deployment: Address) -> Offer | None:
+def build_component_offer(
+    session: Session, request: FinishFlags, deployment: Address
+) -> Offer | None:
     """Build the offer for a deployment of a pipeline component; None if it deploys a model.
 
     Raises:
@@ -98,7 +100,7 @@ def build_component_offer(session: Session, request: Request, deployment: Addres
     )
 
 
-def _build_request(session: Session, backend: Backend, request: Request) -> Wanted:
+def _build_request(session: Session, backend: Backend, request: FinishFlags) -> Wanted:
     workspace = f"{backend.scope.resource_group}/{backend.scope.workspace}"
     workload = workload_of(request.training)
     return Wanted(
@@ -109,7 +111,7 @@ def _build_request(session: Session, backend: Backend, request: Request) -> Want
     )
 
 
-def _compare_policies(request: Request, subject: TrainingSubject) -> list[Option]:
+def _compare_policies(request: FinishFlags, subject: TrainingSubject) -> list[PolicyForecast]:
     """Forecast the policies and return the options, best first."""
     args, resumes = request.order, request.order.checkpoint is not None
     scenario = as_batch(subject.scenario).under(weather_of(args.weather).processes())

@@ -169,7 +169,7 @@ ForecastFormat: TypeAlias = Literal["human", "json", "csv", "html"]
 Output = Annotated[ForecastFormat, flag("--output", "-o")]
 
 
-class Progress:
+class ProgressLine:
     """A line on a terminal, after a second: how many histories are done."""
 
     def __init__(self, session: Session) -> None:

@@ -15,7 +15,7 @@ from mlctl.cli.forecast.args import (
     HistoryArgs,
     LimitArgs,
     Output,
-    Progress,
+    ProgressLine,
     SubjectArgs,
     WorkerArgs,
     ended,
@@ -186,7 +186,7 @@ def _gather(
     updated = [
         (replace(row, study=study_), study_) for row, study_ in zip(rows, studies, strict=True)
     ]
-    with Progress(session) as progress:
+    with ProgressLine(session) as progress:
         gathered = gather(updated, following, executor, progress.add)
     for row, histories in gathered.rows:
         if is_hopeless(histories):
@@ -289,7 +289,7 @@ def training(
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
         options = training_report.Options(str(study.seed), study.runs or RUNS, main)
         with executor_of(workers) as executor:
-            with Progress(session) as progress:
+            with ProgressLine(session) as progress:
                 gathered = training_report.gathered(rows, options, executor, progress.add)
             data = training_report.document(subject, gathered, options, executor)
     write(session, data, output, "training")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from mlctl.cli.shell.scope import LOCATION, ScopeError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.config.loader import DocumentEdit
+from mlctl.dataclasses import replace
 from mlctl.kinds import Address, Scope, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl import files
-from mlctl.cli.rehearse.options import CodeArgs, KillArgs, RunArgs, TrainingArgs, command_words
+from mlctl.cli.rehearse.options import KillArgs, PathArgs, RunArgs, TrainingArgs, command_words
 from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.rule_choice import new_report
+from mlctl.dataclasses import replace
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def rehearse_scoring(
     deployment: Deployment,
     schedule: KillSchedule,
-    subject: CodeArgs,
+    subject: PathArgs,
     runs: RunArgs,
     output: Output,
     *,
@@ -49,7 +49,7 @@ def rehearse_scoring(
         return _run_scoring(deployment, inputs, schedule, stage_, output)
 
 
-def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: bool) -> Deployment:
+def _with_flags(deployment: Deployment, path: Path, subject: PathArgs, *, stub: bool) -> Deployment:
     """Return a deployment with the flags over its YAML."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import RehearsalError
@@ -220,7 +220,7 @@ Form = Annotated[RehearsalFormat, flag("--output", "-o")]
 def rehearse(
     session: Session,
     path: ScriptOrYaml,
-    subject: CodeArgs,
+    subject: PathArgs,
     kills: KillArgs,
     runs: RunArgs,
     training: TrainingArgs,
@@ -247,7 +247,7 @@ def rehearse(
         raise Permanent("NoRehearsal", str(error)) from None
 
 
-def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Deployment | Training:
+def _code(session: Session, path: str, subject: PathArgs, runs: RunArgs) -> Deployment | Training:
     """Return the deployment or training job that PATH names."""
     from mlctl.rehearsal.documents import Selected, from_documents
     from mlctl.rehearsal.inputs import RehearsalError

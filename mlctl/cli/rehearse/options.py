@@ -19,7 +19,7 @@ _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeArgs:
+class PathArgs:
     """Which code of PATH to rehearse, on which inputs."""
 
     input: str | None = flag(metavar="DIR|FILE")
@@ -87,7 +87,7 @@ class TrainingArgs:
 
 
 def command_words(
-    path: str, subject: CodeArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
+    path: str, subject: PathArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
 ) -> list[str]:
     """Return the words that repeat the rehearsal; `--kill` adds one of its kills."""
     words = ["mlctl", "rehearse", path, "--seed", str(kills.seed)]
@@ -96,7 +96,7 @@ def command_words(
     return words
 
 
-def _flags(args: CodeArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
+def _flags(args: PathArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
     """Return the given flags of a record, with their values."""
     words: list[str] = []
     for name, value in asdict(args).items():

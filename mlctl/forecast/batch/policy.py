@@ -14,7 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from mlctl.dataclasses import dataclass
-from mlctl.forecast.history import LONGEST_S, MOST_TRIES, Cloud, Try, has_no_memory
+from mlctl.forecast.history import LONGEST_S, MOST_TRIES, HistoryCloud, Try, has_no_memory
 from mlctl.forecast.weather.models import is_out
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import Tier
@@ -249,7 +249,9 @@ def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
     return parts
 
 
-def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
+def carry_out(
+    policy: RecoveryPolicy, cloud: HistoryCloud, files: int, mini_batch_size: int
+) -> History:
     """Run one history of the job under a policy."""
     past = policy.past
     began, total, tries, losses, most = cloud.now, files, 0, past.losses, 0
@@ -311,7 +313,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     )
 
 
-def _run(cloud: Cloud, files: int, tier: Tier, began: float, limit: Limit | None) -> Try:
+def _run(cloud: HistoryCloud, files: int, tier: Tier, began: float, limit: Limit | None) -> Try:
     """Do the next run, until its limit or the longest time of a history."""
     longest_s = began + LONGEST_S
     if limit is None:

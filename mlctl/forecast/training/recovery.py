@@ -34,7 +34,7 @@ def as_batch(training: TrainingScenario) -> Scenario:
 
 
 class TrainingCloud(EngineCloud):
-    """A `Cloud` of a training job."""
+    """A `HistoryCloud` of a training job."""
 
     def __init__(self, scenario: Scenario, job: TrainingSpec, seed: str) -> None:
         super().__init__(scenario, seed)

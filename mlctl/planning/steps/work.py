@@ -21,7 +21,7 @@ from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.preflight import references
 from mlctl.planning.steps.bodies import (
     NO_RESTORATION,
-    Part,
+    BodyPart,
     Restoration,
     declared_part,
     restoration,
@@ -202,10 +202,10 @@ class _Builder:
             if change.reason is ActionReason.SUPERSEDED:
                 self._steps[_Stage.DELETE, change.address][1].update(written)
 
-    def _put(self, change: Change, part: Part, role: StepRole, needs: set[_Key]) -> None:
+    def _put(self, change: Change, part: BodyPart, role: StepRole, needs: set[_Key]) -> None:
         self._steps[_Stage.PUT, change.address] = self._writing(change, part, role), needs
 
-    def _writing(self, change: Change, part: Part, role: StepRole) -> _Numbered:
+    def _writing(self, change: Change, part: BodyPart, role: StepRole) -> _Numbered:
         resource, target = change.resource, change.address
         return partial(
             PlanStep,

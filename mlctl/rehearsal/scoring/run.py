@@ -51,7 +51,7 @@ class KillTargets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunOrder:
     """How to run: losses, the mini-batches in order, traced or not.
 
     `key` seeds the hashes of its workers.
@@ -72,7 +72,7 @@ class ScoringRun:
     def __init__(
         self,
         deployment: Deployment,
-        order: Order,
+        order: RunOrder,
         interpreter: Interpreter,
         folder: Path,
         environment: Mapping[str, str],

@@ -26,7 +26,7 @@ from mlctl.rehearsal.training.judge import (
     starts_over,
     writes_outside,
 )
-from mlctl.rehearsal.training.lives import Conditions, train
+from mlctl.rehearsal.training.lives import RunConditions, train
 from mlctl.rehearsal.training.model import Cut, Trained, Training
 from mlctl.simulator.engine.processes import Poisson, PreemptionProcess, Shock, eviction_rate
 from mlctl.simulator.engine.rng import uniform
@@ -103,7 +103,7 @@ class _Rehearsal:
         losses = self.plan.schedule
         self.stage.progress(name, 2 + (1 if losses.weather or losses.only else losses.kills))
         seed = int(uniform(f"rehearsal/{losses.seed}/training/{hashes}") * _HASH_SEEDS)
-        conditions = Conditions(
+        conditions = RunConditions(
             self.stage.interpreter, self.stage.environment, seed, frozenset(self.outside)
         )
         trained = train(self.training, conditions, self.stage.folder / "runs" / name, lost)

@@ -35,7 +35,7 @@ POINTS = (
 _LEAST = 1e-9
 
 
-class Mark(NamedTuple):
+class ScatterPoint(NamedTuple):
     """A configuration in the scatter: time across and cost up, as logarithms.
 
     The recommended one is marked.
@@ -91,10 +91,10 @@ def options(data: Mapping[str, Any]) -> Grid:
     return cells(outcomes(columns, rows), rows[:_MOST_OPTIONS])
 
 
-def points(data: Mapping[str, Any]) -> list[Mark]:
+def points(data: Mapping[str, Any]) -> list[ScatterPoint]:
     """Return the marks of the scatter, rows first; only jobs that always end have a place."""
     marks = [
-        Mark(
+        ScatterPoint(
             _settings(data["rows"][point["row"]])
             if point["row"] is not None
             else _describe_changes(point),

@@ -14,15 +14,15 @@ from mlctl.render.page import html as page
 from mlctl.render.page.html import (
     Curves,
     Histogram,
+    HtmlTable,
     Page,
     Part,
     Prose,
     Scatter,
-    Table,
     Timeline,
     Tornado,
 )
-from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Spell, Swing
+from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Stretch, Swing
 
 _TICKS = 5
 _LEAST = 1e-9
@@ -49,9 +49,9 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", (sentence(data),))
     yield from _compare(data)
     first, means, second = grids(data)
-    yield Table("Time, chance and cost", *first, LEGEND)
-    yield Table("Means", *means)
-    yield Table("Nodes and work", *second)
+    yield HtmlTable("Time, chance and cost", *first, LEGEND)
+    yield HtmlTable("Means", *means)
+    yield HtmlTable("Nodes and work", *second)
     for line in data["timelines"]:
         yield _timeline(line)
     if data["sensitivity"]:
@@ -70,7 +70,7 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
             base = data["sentence"]["low_priority"]["cost"]
             note = "Cost until done; each assumption from low to high, on the same draws."
             yield Tornado("What it depends on", base, rows, note)
-        yield Table("Under each assumption", *tornado_table(data))
+        yield HtmlTable("Under each assumption", *tornado_table(data))
     yield _assumptions(data)
 
 
@@ -109,10 +109,10 @@ def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _training_parts(data: Mapping[str, Any]) -> Iterator[Part]:
-    yield Table("Time, chance and cost", *training_forecast.rows(data))
+    yield HtmlTable("Time, chance and cost", *training_forecast.rows(data))
     intervals = training_forecast.intervals(data)
     if intervals is not None:
-        yield Table("Checkpoint intervals", *intervals[1], intervals[0])
+        yield HtmlTable("Checkpoint intervals", *intervals[1], intervals[0])
     for row in data["rows"]:
         every = training_forecast.every(row["checkpoint_every"])
         title = f"Time to the end: {row['name']}, checkpoint every {every}"
@@ -128,9 +128,9 @@ def _training_parts(data: Mapping[str, Any]) -> Iterator[Part]:
 
 def _advice_parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", tuple(forecast_advice.recommendation(data)))
-    yield Table("Configurations", *forecast_advice.rows(data))
+    yield HtmlTable("Configurations", *forecast_advice.rows(data))
     if len(data["options"]) > 1:
-        yield Table("Considered", *forecast_advice.options(data))
+        yield HtmlTable("Considered", *forecast_advice.options(data))
     if forecast_advice.points(data):
         marks = forecast_advice.points(data)
         points = tuple(  # a label beside a mark must be short: the table has the rest
@@ -157,7 +157,7 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
         Lane(
             f"node {node['node']}",
             tuple(
-                Spell(spell["state"], spell["from_s"], spell["to_s"]) for spell in node["spells"]
+                Stretch(spell["state"], spell["from_s"], spell["to_s"]) for spell in node["spells"]
             ),
         )
         for node in line["nodes"]
@@ -168,7 +168,7 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
     return Timeline(title, length, lanes, ticks)
 
 
-def _assumptions(data: Mapping[str, Any]) -> Table:
+def _assumptions(data: Mapping[str, Any]) -> HtmlTable:
     rows = tuple(
         (
             assumption["name"],
@@ -179,4 +179,6 @@ def _assumptions(data: Mapping[str, Any]) -> Table:
         for assumption in data["assumptions"]
     )
     note = f"{SOURCES}."
-    return Table("Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False)
+    return HtmlTable(
+        "Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False
+    )

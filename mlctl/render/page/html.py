@@ -38,7 +38,7 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class HtmlTable:
     """Rows of cells under heads. The first column is text; the others are numbers if `numbers`."""
 
     title: str
@@ -100,7 +100,7 @@ class Curves:
     up: str = DONE
 
 
-Part = Prose | Table | Histogram | Timeline | Tornado | Scatter | Curves
+Part = Prose | HtmlTable | Histogram | Timeline | Tornado | Scatter | Curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _part(part: Part) -> str:
     match part:
         case Prose():
             inside = "".join(f"<p>{text(paragraph)}</p>" for paragraph in part.paragraphs)
-        case Table():
+        case HtmlTable():
             heads = "".join(f'<th scope="col">{text(head)}</th>' for head in part.heads)
             rows = "".join(f"<tr>{_cells(row)}</tr>" for row in part.rows)
             kind = ' class="numbers"' if part.numbers else ""

@@ -11,7 +11,7 @@ from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, form_of_body, state
 from mlctl.masking import masked
 from mlctl.planning.cost import of_plan
-from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, PlanSummary
 from mlctl.planning.steps.routing import routed_by
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render.findings import diagnostics
@@ -94,7 +94,7 @@ def in_motion(plan: Plan) -> Iterator[str]:
         )
 
 
-def summary(numbers: Summary) -> str:
+def summary(numbers: PlanSummary) -> str:
     """`Plan: 1 to add, 0 to change, 2 to destroy.`"""
     return f"Plan: {numbers.add} to add, {numbers.change} to change, {numbers.destroy} to destroy."
 

@@ -15,7 +15,7 @@ import pytest
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome
 from mlctl.rehearsal.scoring.run import ScoringRun
 from mlctl.rehearsal.training import lives
-from mlctl.rehearsal.training.lives import Conditions
+from mlctl.rehearsal.training.lives import RunConditions
 from mlctl.rehearsal.training.model import Cut, Trained, Training
 from tests.builders import shell
 from tests.builders.paths import SAMPLES
@@ -118,7 +118,7 @@ def test_what_was_learned_until_ctrl_c_is_said(
         return scored(run)
 
     def train(
-        training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
+        training: Training, conditions: RunConditions, folder: Path, cuts: Sequence[Cut] = ()
     ) -> Trained:
         if folder.name == "kill-4":
             raise KeyboardInterrupt
@@ -146,7 +146,7 @@ def test_a_rehearsal_stopped_before_its_first_kill_says_how_far_it_came(
             raise KeyboardInterrupt
         return scored(run)
 
-    def train(training: Training, conditions: Conditions, folder: Path) -> Trained:
+    def train(training: Training, conditions: RunConditions, folder: Path) -> Trained:
         if folder.name == "again":
             raise KeyboardInterrupt
         return trained(training, conditions, folder)
