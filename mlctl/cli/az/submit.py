@@ -12,7 +12,6 @@ from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Web
-from mlctl.cli.az.stream import stream
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
@@ -84,7 +83,7 @@ def create(
         jobs.print_job(session, shown, printing)
         if args.web:
             jobs.show_page(session, shown)
-    return stream(session, job.name, None) if args.stream else Exit.OK
+    return jobs.stream(session, job.name, None) if args.stream else Exit.OK
 
 
 def validate(

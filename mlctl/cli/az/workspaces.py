@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol, cast
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces, WritesWorkspaces
@@ -34,30 +36,8 @@ _COLUMNS: Columns = {
     "ResourceGroup": ("resource_group",),
     "Location": ("location",),
 }
-# The properties of a workspace that az prints, in its words.
-_PROPERTIES = {
-    "description": "description",
-    "discovery_url": "discoveryUrl",
-    "display_name": "friendlyName",
-    "hbi_workspace": "hbiWorkspace",
-    "storage_account": "storageAccount",
-    "key_vault": "keyVault",
-    "application_insights": "applicationInsights",
-    "container_registry": "containerRegistry",
-    "mlflow_tracking_uri": "mlFlowTrackingUri",
-    "public_network_access": "publicNetworkAccess",
-    "image_build_compute": "imageBuildCompute",
-    "primary_user_assigned_identity": "primaryUserAssignedIdentity",
-    "system_datastores_auth_mode": "systemDatastoresAuthMode",
-    "enable_data_isolation": "enableDataIsolation",
-    "hub_id": "hubResourceId",
-    "workspace_hub": "hubResourceId",
-    "customer_managed_key": "encryption",
-    "managed_network": "managedNetwork",
-    "network_acls": "networkAcls",
-    "serverless_compute": "serverlessComputeSettings",
-    "provisioning_state": "provisioningState",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_PROPERTIES: Mapping[str, str] = _TABLES["properties"]
 # What a file can also have: for the command, or for resources of Azure.
 _BESIDES = frozenset(("$schema", "id", "name", "location", "resource_group", "tags", "identity"))
 _BESIDES |= {"kind", "provision_network_now", "allow_roleassignment_on_rg"}
@@ -68,11 +48,6 @@ _OBJECTS = frozenset(
 # Flags that are not fields of a file, or that add to one.
 _NOT_FIELDS = ("file", "tags", "managed_network", "set_", "update_dependent_resources", "no_wait")
 _KEYS = {"keyVault": "keyVaultArmId", "keyUri": "keyIdentifier"}
-_ISOLATION = {
-    "disabled": "Disabled",
-    "allowinternetoutbound": "AllowInternetOutbound",
-    "allowonlyapprovedoutbound": "AllowOnlyApprovedOutbound",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +189,7 @@ def _body(data: Mapping[str, Data]) -> dict[str, Data]:
     network = values.get("managedNetwork")
     if network is not None:
         text = str(network.get("isolationMode", "disabled"))
-        mode = _ISOLATION.get(text.replace("_", "").casefold())
+        mode = _TABLES["isolation"].get(text.replace("_", "").casefold())
         if mode is None:
             raise UsageError(
                 f"managed_network: `{text}` is none of disabled, allow_internet_outbound and"
