@@ -162,9 +162,10 @@ def _of_assets(kind: Kind, a: str, anywhere: tuple[Parameter, ...]) -> Iterator[
         yield KindCommand(name, name, WriteArgs, own, text)
     if kind.name in _SHARED:
         text = f"Copy a version of {a} from the workspace to a registry."
-        yield KindCommand("share", read.share, ShareArgs, (*flags.sharing(kind),), text)
+        own = (anywhere[0], *flags.SHARING, *flags.POLICY)
+        yield KindCommand("share", read.share, ShareArgs, own, text)
     if kind.name in _DOWNLOADED:
-        own = (*flags.downloading(kind),)
+        own = (anywhere[0], *flags.DOWNLOADING, *flags.POLICY)
         text = "Download the files of a model version.\n\nThey are written to `NAME` in the folder."
         yield KindCommand("download", read.download, DownloadArgs, own, text)
 

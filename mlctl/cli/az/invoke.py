@@ -86,7 +86,8 @@ def of_endpoint(
     session: Session, name: EndpointName, _policy: PolicyArgs, printing: OutputArgs
 ) -> None:
     """List the jobs of a batch endpoint."""
-    _list(session, name, None, printing)
+    with jobs.opened(session) as runs:
+        jobs.print_job(session, runs.list(name), printing)
 
 
 def of_deployment(
@@ -97,13 +98,8 @@ def of_deployment(
     printing: OutputArgs,
 ) -> None:
     """List the jobs of a batch deployment."""
-    _list(session, endpoint_name, name, printing)
-
-
-def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
-        listed = runs.list(endpoint, deployment)
-        jobs.print_job(session, listed, printing)
+        jobs.print_job(session, runs.list(endpoint_name, name), printing)
 
 
 # Beyond the commands that all kinds have, by kind.

@@ -269,7 +269,7 @@ def _with_names_set(args: WriteArgs) -> WriteArgs:
 def _load(loader: Loader, args: WriteArgs) -> LoadedConfig:
     if args.file is not None:
         return loader.load([args.file])
-    blank = documents.empty_document()
+    blank = documents.NO_FILE
     return loader.check([(SourceFile(blank.source.name, explicit=True), blank)])
 
 

@@ -14,7 +14,6 @@ from mlctl.schema.text import counted
 
 Paths = Annotated[list[str], argument(metavar="PATH...")]
 SomePaths = Annotated[list[str] | None, argument(metavar="PATH...")]
-PathsToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
 
 FindingsFormat: TypeAlias = Literal["human", "json", "sarif", "github", "azure-pipelines", "gitlab"]
 

@@ -157,10 +157,7 @@ def _fetch_now(session: Session, size: str, region: str) -> PriceList:
 
 
 def _address(text: str) -> Address:
-    """Parse the address of `--deployment`: a deployment, or an endpoint alone.
-
-    The kind may precede it.
-    """
+    """Parse the address of a deployment, or of an endpoint alone; the kind may precede it."""
     bare = text
     for kind_ in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
         bare = bare.removeprefix(f"{kind_.name}/")

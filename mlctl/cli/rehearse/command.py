@@ -213,18 +213,14 @@ def _fails(text: str, code: Path) -> str:
     return text
 
 
-ScriptOrYaml = Annotated[str, argument(metavar="PATH")]
-Form = Annotated[RehearsalFormat, flag("--output", "-o")]
-
-
 def rehearse(
     session: Session,
-    path: ScriptOrYaml,
+    path: Annotated[str, argument(metavar="PATH")],
     subject: PathArgs,
     kills: KillArgs,
     runs: RunArgs,
     training: TrainingArgs,
-    output: Form = "human",
+    output: RehearsalFormat = flag("-o", default="human"),
 ) -> Exit:
     """Test a scoring or training script against node losses, on this machine."""
     from mlctl.rehearsal.inputs import RehearsalError
