@@ -55,7 +55,7 @@ class KindCommand(NamedTuple):
     name: str
     body: Callable[[Session, Kind, Any], Exit | None] | str
     args: type[Any]
-    own: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
     text: str
     fields: tuple[Flag, ...] = ()
 
@@ -76,7 +76,13 @@ def register(app: CommandGroup, kind_name: str) -> None:
     kind = KINDS[kind_name]
     group = CommandGroup(help=f"Manage {kind.title}s.")
     for command in _commands(kind):
-        add(group, command.name, _body(command, kind), (*command.own, *flags.OUTPUT), command.text)
+        add(
+            group,
+            command.name,
+            _body(command, kind),
+            (*command.parameters, *flags.OUTPUT),
+            command.text,
+        )
     if kind.name in MORE:
         register_commands(group, import_module(MORE[kind.name]).COMMANDS[kind.name])
     app.groups[kind_name] = group
@@ -88,38 +94,38 @@ def _body(command: KindCommand, kind: Kind) -> Callable[..., Exit | None]:
 
 def _commands(kind: Kind) -> Iterator[KindCommand]:
     """Return the commands that a kind has, in the order of its help."""
-    a, named, policy = with_article(kind.title), (*flags.identity(kind),), flags.POLICY
-    anywhere = (*named, *flags.registry(kind))
+    a, identity, policy = with_article(kind.title), (*flags.identity(kind),), flags.POLICY
+    anywhere = (*identity, *flags.registry(kind))
     versionless = (*flags.identity(kind, label=False),)
     yield _create(kind, a)
     yield _update(kind)
     if kind.az.resize_flag is not None:
         size = kind.az.resize_flag
         count = option(size.parameter, *size.names, help=size.help, metavar="N", default=...)
-        own = (*named, count, IGNORE, flags.NO_WAIT, flags.DRY_RUN, *policy)
+        parameters = (*identity, count, IGNORE, flags.NO_WAIT, flags.DRY_RUN, *policy)
         text = f"Change how many virtual machines {a} has."
-        yield KindCommand("resize", "update", WriteArgs, own, text, (size,))
+        yield KindCommand("resize", "update", WriteArgs, parameters, text, (size,))
     text = f"Show {a}. Exits with 3 if it does not exist."
     yield KindCommand("show", read.show, NameArgs, anywhere, text)
-    own = (*flags.listing(kind), *flags.registry(kind))
+    parameters = (*flags.listing(kind), *flags.registry(kind))
     text = f"List the {kind.title}s."
-    yield KindCommand("list", read.list_, ListArgs, own, text, kind.az.list_flags)
-    own = (*versionless, flags.YES, flags.NO_WAIT, flags.DRY_RUN, *policy)
-    yield KindCommand("delete", "delete", WriteArgs, own, f"Delete {a}.")
+    yield KindCommand("list", read.list_, ListArgs, parameters, text, kind.az.list_flags)
+    parameters = (*versionless, flags.YES, flags.NO_WAIT, flags.DRY_RUN, *policy)
+    yield KindCommand("delete", "delete", WriteArgs, parameters, f"Delete {a}.")
     if kind.takes_time:
         text = f"Wait until {a} is created, updated or deleted, for example after --no-wait."
-        yield KindCommand("wait", read.wait, WaitArgs, (*named, *read.FLAGS), text)
+        yield KindCommand("wait", read.wait, WaitArgs, (*identity, *read.FLAGS), text)
     if kind.versioned:
         yield from _of_assets(kind, a, anywhere)
-    for name, what in _ENABLING.items() if kind.content.job else ():
-        own = (*versionless, flags.NO_WAIT, *policy)
-        yield KindCommand(name, name, WriteArgs, own, f"Let {a} start {what}.")
+    for name, effect in _ENABLING.items() if kind.content.job else ():
+        parameters = (*versionless, flags.NO_WAIT, *policy)
+        yield KindCommand(name, name, WriteArgs, parameters, f"Let {a} start {effect}.")
     if kind.quota.has_nodes:
-        yield from _of_clusters(named)
+        yield from _of_clusters(identity)
 
 
 def _create(kind: Kind, a: str) -> KindCommand:
-    own = (
+    parameters = (
         flags.file(required=kind.az.needs_file),
         *flags.new_identity(kind),
         *flags.registry(kind),
@@ -136,12 +142,12 @@ def _create(kind: Kind, a: str) -> KindCommand:
         f"If the {kind.title} exists, it is updated, after the changes are shown. Changes that"
         " cannot be made in place are refused unless --replace is given."
     )
-    return KindCommand("create", "create", WriteArgs, own, text, kind.az.create_flags)
+    return KindCommand("create", "create", WriteArgs, parameters, text, kind.az.create_flags)
 
 
 def _update(kind: Kind) -> KindCommand:
     by_file = kind.updates_by_file
-    own = (
+    parameters = (
         *([flags.file(required=False)] if by_file else ()),
         *(flags.new_identity(kind) if by_file else flags.identity(kind)),
         *flags.registry(kind),
@@ -152,30 +158,33 @@ def _update(kind: Kind) -> KindCommand:
     )
     over_file = " A file is merged into the live resource." if by_file else ""
     text = f"Update an existing {kind.title}. Fields that are not given stay the same.{over_file}"
-    return KindCommand("update", "update", WriteArgs, own, text, kind.az.update_flags)
+    return KindCommand("update", "update", WriteArgs, parameters, text, kind.az.update_flags)
 
 
 def _of_assets(kind: Kind, a: str, anywhere: tuple[Parameter, ...]) -> Iterator[KindCommand]:
-    for name, what in _ARCHIVING.items():
-        own = (*anywhere, flags.DRY_RUN, *flags.POLICY)
-        text = f"{name.capitalize()} a version of {a}, or all of them. {what}"
-        yield KindCommand(name, name, WriteArgs, own, text)
+    for name, effect in _ARCHIVING.items():
+        parameters = (*anywhere, flags.DRY_RUN, *flags.POLICY)
+        text = f"{name.capitalize()} a version of {a}, or all of them. {effect}"
+        yield KindCommand(name, name, WriteArgs, parameters, text)
     if kind.name in _SHARED:
         text = f"Copy a version of {a} from the workspace to a registry."
-        own = (anywhere[0], *flags.SHARING, *flags.POLICY)
-        yield KindCommand("share", read.share, ShareArgs, own, text)
+        parameters = (anywhere[0], *flags.SHARING, *flags.POLICY)
+        yield KindCommand("share", read.share, ShareArgs, parameters, text)
     if kind.name in _DOWNLOADED:
-        own = (anywhere[0], *flags.DOWNLOADING, *flags.POLICY)
+        parameters = (anywhere[0], *flags.DOWNLOADING, *flags.POLICY)
         text = "Download the files of a model version.\n\nThey are written to `NAME` in the folder."
-        yield KindCommand("download", read.download, DownloadArgs, own, text)
+        yield KindCommand("download", read.download, DownloadArgs, parameters, text)
 
 
-def _of_clusters(named: tuple[Parameter, ...]) -> Iterator[KindCommand]:
+def _of_clusters(identity: tuple[Parameter, ...]) -> Iterator[KindCommand]:
     place = (option("location", "-l", metavar="REGION"),)
-    own = (*place, option("type_", "--type", "-t"), *flags.POLICY)
+    parameters = (*place, option("type_", "--type", "-t"), *flags.POLICY)
     text = "List the VM sizes that a region has, with vCPUs, memory and prices."
-    yield KindCommand("list-sizes", read.list_sizes, RegionArgs, own, text)
-    own, text = (*place, *flags.POLICY), "List what is used and allowed of each core quota."
-    yield KindCommand("list-usage", read.list_usage, RegionArgs, own, text)
-    own, text = (*named, *flags.POLICY), "List the nodes of a cluster."
-    yield KindCommand("list-nodes", read.list_nodes, NameArgs, own, text)
+    yield KindCommand("list-sizes", read.list_sizes, RegionArgs, parameters, text)
+    parameters, text = (
+        (*place, *flags.POLICY),
+        "List what is used and allowed of each core quota.",
+    )
+    yield KindCommand("list-usage", read.list_usage, RegionArgs, parameters, text)
+    parameters, text = (*identity, *flags.POLICY), "List the nodes of a cluster."
+    yield KindCommand("list-nodes", read.list_nodes, NameArgs, parameters, text)

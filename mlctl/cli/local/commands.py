@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from mlctl.cli.local import cloud, faults, preemption, settings
+from mlctl.cli.local import cloud, preemption, settings
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group, InvalidValue, Session, argument, flag
@@ -136,7 +136,7 @@ _LOCAL: Commands = {
     ),
     "fault": Group(
         "Faults: calls that fail, are throttled, take long or lose their response.",
-        {"add": faults.add, "list": faults.list_, "clear": faults.clear},
+        {"add": settings.fault_add, "list": settings.fault_list, "clear": settings.fault_clear},
     ),
 }
 COMMANDS = {"local": Group("The simulated cloud: its clock, quotas and faults.", _LOCAL)}
