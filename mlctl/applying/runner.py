@@ -13,12 +13,7 @@ from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.schedulers import WaitUntil
-from mlctl.applying.targets import (
-    as_planned,
-    live_fingerprint,
-    mismatches_of,
-    rewrites_secrets,
-)
+from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of, rewrites_secrets
 from mlctl.backends.ports.backend import (
     Backend,
     Live,

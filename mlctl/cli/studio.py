@@ -61,7 +61,9 @@ def studio(
             session.out(f"the studio of {scope.workspace}: {url}/{token}/")
             session.note("Ctrl-C ends it; anyone with this address can use it")
             if sys.stdout.isatty() and not no_browser:
-                _open(f"{url}/{token}/")
+                import webbrowser
+
+                webbrowser.open(f"{url}/{token}/")
 
         desk = Desk(plan=lambda: _plan(session, watch.backend, folders))
         hint = "The studio only serves this machine: open the address that it printed."
@@ -89,12 +91,6 @@ def _listener(port: int) -> socket.socket:
     except OSError as error:
         why = f"cannot listen on {_HOST}, port {port}: {error.strerror}; --port 0 takes a free port"
         raise Permanent("NoSite", why) from None
-
-
-def _open(url: str) -> None:
-    import webbrowser
-
-    webbrowser.open(url)
 
 
 def _plan(session: Session, backend: Backend, paths: Sequence[str]) -> Mapping[str, object]:

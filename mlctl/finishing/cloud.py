@@ -8,7 +8,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.backends.ports.jobs import Folders, Job, Jobs, SupportsFolders
 from mlctl.dataclasses import replace
+from mlctl.digests import sha256
 from mlctl.finishing.controller import RunState
 from mlctl.finishing.order import Order
 from mlctl.finishing.progress import Run
@@ -174,7 +174,7 @@ class WorkspaceCloud:
         address = Address("batch-deployment", order.deployment, order.endpoint)
         properties = self.retry_transient(lambda: self._read(address))["properties"]
         facts = json.dumps([properties.get(name) for name in _VERSION], sort_keys=True)
-        return sha256(facts.encode()).hexdigest()[:16]
+        return sha256(facts)[:16]
 
     def submit(self, order: Order, run: Run) -> None:
         """Start a run. Its name is never reused, so that it cannot start twice.

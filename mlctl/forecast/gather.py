@@ -54,7 +54,8 @@ def histories(
     work = [[(parts[at][0], runs) for at, runs in task] for task in tasks]
     for task, tables in zip(tasks, executor.map(_carried_out, work), strict=True):
         for (at, _), table in zip(task, tables, strict=True):
-            yield at, _rows(table)
+            kind, *columns = table
+            yield at, list(map(kind._make, zip(*columns, strict=True)))
 
 
 def histories_of(
@@ -93,11 +94,6 @@ _Table = tuple[Any, ...]
 def _carried_out(work: Sequence[Part[Any]]) -> list[_Table]:
     tables = [study.histories(runs) for study, runs in work]
     return [(type(rows[0]), *zip(*rows, strict=True)) for rows in tables]
-
-
-def _rows(table: _Table) -> list[Any]:
-    kind, *columns = table
-    return list(map(kind._make, zip(*columns, strict=True)))
 
 
 @dataclass

@@ -7,9 +7,9 @@ exist, and an outage that took the first run's nodes continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from mlctl.dataclasses import replace
 from mlctl.forecast.scenario import JobScenario, Scenario, Spec
 from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, engine, usage
@@ -127,12 +127,25 @@ class EngineCloud:
 
     def result(self, job: AnyJob, *, given_up: bool) -> Try:
         """Return the result of a run."""
-        return _result(job, given_up=given_up)
+        assert isinstance(job, BatchJob)
+        assert job.ended is not None
+        return Try(
+            job.status,
+            job.submitted,
+            job.ended,
+            job.preempted_nodes,
+            job.lost_node_s,
+            job.attempts,
+            job.done,
+            job.failed,
+            given_up,
+        )
 
     def submit(self, files: int, tier: Tier) -> str:
         """Submit the job with so many files to the cluster or its twin; return its name."""
-        world, spec_ = self.world, self.scenario.cluster
-        cluster = spec_ if tier is spec_.tier else self._twin(tier)
+        world, cluster = self.world, self.scenario.cluster
+        if tier is not cluster.tier:
+            cluster = replace(cluster, name=cluster.name + TWIN, tier=tier, min_instances=0)
         if cluster.name not in world.clusters:
             cluster_commands.carry_out(world, AddCluster(cluster))
         job = self.scenario.job
@@ -140,10 +153,6 @@ class EngineCloud:
         self.jobs.append(name)
         cluster_commands.carry_out(world, self.command(name, cluster, files))
         return name
-
-    def _twin(self, tier: Tier) -> ClusterSpec:
-        spec = self.scenario.cluster
-        return replace(spec, name=spec.name + TWIN, tier=tier, min_instances=0)
 
     def command(self, name: str, cluster: ClusterSpec, files: int) -> SubmitBatch | SubmitTraining:
         """Build the command that submits a run of so many files."""
@@ -227,19 +236,3 @@ def placed(scenario: Scenario, seed: str) -> Scenario:
     if placed_processes == scenario.processes:
         return scenario
     return replace(scenario, processes=placed_processes)
-
-
-def _result(job: AnyJob, *, given_up: bool) -> Try:
-    assert isinstance(job, BatchJob)
-    assert job.ended is not None
-    return Try(
-        job.status,
-        job.submitted,
-        job.ended,
-        job.preempted_nodes,
-        job.lost_node_s,
-        job.attempts,
-        job.done,
-        job.failed,
-        given_up,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from mlctl.dataclasses import dataclass, field
@@ -125,14 +125,6 @@ class UploadTarget(Enum):
     ASSET = "asset"
 
 
-def _claim_nothing(_value: Effective, _region: str) -> Claims:
-    return {}
-
-
-def _add_nothing(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
-    return dict(body)
-
-
 API_VERSION = "2024-04-01"  # of the machine learning provider
 
 
@@ -191,7 +183,7 @@ class QuotaFacts:
     - `vm_size`: the field with its VM size. `scaled_by`: the one with its maximum of nodes.
     """
 
-    claims: Callable[[Effective, str], Claims] = _claim_nothing
+    claims: Callable[[Effective, str], Claims] = lambda _value, _region: {}
     capped: Mapping[str, Pointer] = field(default_factory=dict)
     limit_per_parent: int | None = None
     has_nodes: bool = False
@@ -218,7 +210,7 @@ class ContentFacts:
     job: Pointer = ()
     named_by_path: bool = False
     names_inline: bool = True
-    complete: Callable[..., dict[str, Data]] = _add_nothing
+    complete: Callable[..., dict[str, Data]] = lambda body, **_: dict(body)
     anonymous_name: str = ""
     curated: str = ""
     default_version: str | None = None
@@ -250,7 +242,8 @@ class AzFacts:
 
     - `present`: whether `az ml` has it.
     - `asks`: whether az asks before deleting.
-    - `columns`: those of `-o table`.
+    - `table`: the heads of `-o table`, each with its place: `Name State=provisioning_state`; what
+      has no place is a row's value under its head in lower case, or `computed` from the row.
     - `printed_forms`: the form of a body -> the one in which az prints it. `printed_empty`: maps
       that az prints even if empty.
     - `create_flags`, `update_flags`: fields with flags; `required_flags`: those without which a
@@ -264,7 +257,8 @@ class AzFacts:
 
     present: bool = True
     asks: bool = True
-    columns: Columns = field(default_factory=dict)
+    table: str = ""
+    computed: Mapping[str, Callable[[Mapping[str, Data]], Data]] = field(default_factory=dict)
     printed_forms: Mapping[str, str] = field(default_factory=dict)
     printed_empty: tuple[str, ...] = ()
     create_flags: tuple[Flag, ...] = ()
@@ -276,3 +270,12 @@ class AzFacts:
     limits_lists: bool = False
     resize_flag: Flag | None = None
     sample: tuple[str, str] = ("", "")
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns of `-o table`: by head, the place or the function of a row's value."""
+        heads = (word.partition("=") for word in self.table.split())
+        return {
+            head: self.computed.get(head) or tuple((place or head.casefold()).split("."))
+            for head, _, place in heads
+        }

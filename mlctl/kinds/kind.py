@@ -13,10 +13,6 @@ from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 
 
-def _never(_data: Mapping[str, Data]) -> bool:
-    return False
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kind:
     """The facts of a kind. Facts of single fields (required, default, mutability) are its schema's.
@@ -39,7 +35,7 @@ class Kind:
     steps: Pointer = ()
     not_run: Mapping[str, str] = field(default_factory=dict)
     inline_schema: Schema | None = None
-    inferred: Callable[[Mapping[str, Data]], bool] = _never
+    inferred: Callable[[Mapping[str, Data]], bool] = lambda _data: False
 
     arm: ArmFacts = ArmFacts()
     quota: QuotaFacts = QuotaFacts()
@@ -133,12 +129,8 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "environment": ("environment",),
     "data": ("data",),
     "datastore": (
-        "datastore",
-        "azureBlob",
-        "azureFile",
-        "azureDataLakeGen1",
-        "azureDataLakeGen2",
-        "oneLake",
+        *("datastore", "azureBlob", "azureFile", "azureDataLakeGen1"),
+        *("azureDataLakeGen2", "oneLake"),
     ),
     "component": (
         "component",

@@ -10,7 +10,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.catalog.prices import PriceList
 from mlctl.dataclasses import dataclass, field, replace
-from mlctl.diagnostics import Diagnostic, Label
+from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import Address, Resource, Scope, children, kind_of, routes
 from mlctl.kinds.routes import Routes
 from mlctl.kinds.values import moving, overlay
@@ -199,6 +199,10 @@ class Change:
         """The line that forces a replacement; else the one that asked for the change."""
         forcing = (self.label_of(changed) for changed in self.fields if changed.forces_replacement)
         return next((place for place in forcing if place is not None), self.label)
+
+    def finding(self, rule: Rule, message: str, at: Label | None, hint: str) -> Diagnostic:
+        """Build a diagnostic about the change."""
+        return Diagnostic(rule, message, at, hint, address=str(self.address))
 
     def label_of(self, changed: FieldChange) -> Label | None:
         """Return the line that asked for a field's value; None if it is a default."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from graphlib import TopologicalSorter
 from operator import attrgetter
 
@@ -13,6 +12,7 @@ from mlctl import pointer
 from mlctl.assets import names
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import ALL, Address, Resource, codec
 from mlctl.kinds.address import LATEST, version_key

@@ -99,10 +99,7 @@ def _listed_kinds(*, destroying: bool, of: str | None) -> Collection[str]:
 
 
 def _read(
-    graph: Graph,
-    backend: Backend,
-    every: Mapping[Address, Live] | None,
-    asked: Collection[Address],
+    graph: Graph, backend: Backend, every: Mapping[Address, Live] | None, asked: Collection[Address]
 ) -> dict[Address, Live]:
     """Read what is declared, what it refers to, and what else was requested, if it exists.
 

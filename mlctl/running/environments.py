@@ -11,7 +11,6 @@ which sees the packages of the Python beside its own: neither that Python nor an
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from mlctl import files, source
 from mlctl.dataclasses import dataclass, replace
+from mlctl.digests import sha256
 from mlctl.pointer import Data
 from mlctl.running.model import EnvironmentSource, JobPlan, RunError
 
@@ -180,7 +180,7 @@ def _made(needed: Requirements, cache: Path, python: str, note: Callable[[str], 
     base = _base(needed, python, uv, note)
     if needed.left_out:
         note(f"note: {needed.name} without {', '.join(needed.left_out)}: no packages of Python")
-    key = hashlib.sha256(json.dumps([base, sorted(needed.packages)]).encode()).hexdigest()[:32]
+    key = sha256(json.dumps([base, sorted(needed.packages)]))[:32]
     folder = cache / key
     program = folder / "bin" / "python"
     cache.mkdir(parents=True, exist_ok=True)

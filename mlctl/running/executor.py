@@ -19,6 +19,7 @@ from threading import Event
 from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
+from mlctl.digests import sha256
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
 from mlctl.running import commands, model
@@ -343,7 +344,7 @@ class JobRun:
             *(self.settings.sample, node.processes),
         ]
         text = json.dumps([parts, more], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256(text)
 
     def _key_of(self, value: model.Value) -> str:
         match value:

@@ -48,7 +48,9 @@ def _bound(schema: Mapping[str, Any]) -> dict[str, Data]:
     """Return a schema that accepts an expression in place of each value."""
     inner = dict(schema)
     if "properties" in schema:
-        inner["properties"] = {name: _bound(one) for name, one in schema["properties"].items()}
+        inner["properties"] = {
+            name: _bound(inner_schema) for name, inner_schema in schema["properties"].items()
+        }
     for key in ("additionalProperties", "items"):
         if isinstance(schema.get(key), Mapping):
             inner[key] = _bound(schema[key])

@@ -17,12 +17,12 @@ from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import SourceText
 from mlctl.durations import parse_iso
 from mlctl.kinds import control_flow
-from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, find, only, spelt
+from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, only
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running import model
-from mlctl.running.planner import guards_of, in_loop, trials_of
+from mlctl.running.planner import in_loop, trials_of
 from mlctl.service_errors import Permanent
 from mlctl.serving.deployments import CodeSettings, asset_uri, located
 from mlctl.simulator.control_plane import service
@@ -60,10 +60,17 @@ def plan(
             here.
     """
     reader = _Reader(workspace, code, base)
+    try:
+        return _plan(reader, name, properties)
+    except model.RunError as error:
+        raise Permanent("InvalidPipeline", str(error)) from None
+
+
+def _plan(reader: _Reader, name: str, properties: Mapping[str, Data]) -> model.JobPlan:
     component = reader.component(properties.get("componentId"))
     steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
     if steps:
-        inputs = reader.inputs("the job", properties, component, {}, {})
+        inputs = reader.inputs("the job", properties, component, model.ValueScope())
         nodes, outputs = reader.pipeline("", steps, inputs)
         settings = arm_body.section(properties, "settings")
         goes_on = str(settings.get("continue_on_step_failure", True)).casefold() != "false"
@@ -74,7 +81,7 @@ def plan(
         "outputs": properties.get("outputs") or {},
         "type": str(properties.get("jobType") or "command").casefold(),
     }
-    node = reader.node(name, PipelineNode(name, step, {}, {}), {}, {})
+    node = reader.node(name, PipelineNode(name, step, {}, {}), model.ValueScope())
     return model.JobPlan(
         name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
     )
@@ -126,8 +133,8 @@ class _Reader:
             key: value.text for key, value in inputs.items() if isinstance(value, model.Literal)
         }
         steps = pipeline_nodes.unrolled(steps, texts)
+        scope = model.ValueScope(inputs)
         nodes: dict[str, model.RunNode] = {}
-        produced: dict[str, Mapping[str, model.Produced]] = {}
         outputs: dict[str, model.Produced] = {}
         for step in pipeline_nodes.sort_steps(steps):
             data, path = steps[step], f"{prefix}{step}"
@@ -136,42 +143,24 @@ class _Reader:
             trial = arm_body.section(data, "trial")
             reference = data.get("componentId") or data.get("component") or trial.get("componentId")
             node = PipelineNode(step, data, {**trial, **self.component(reference)}, {})
+            guards = scope.guards(data, f"`{path}`")
             if arm_body.section(node.component, "jobs"):
-                bound = self.inputs(f"`{path}`", data, node.component, inputs, produced)
-                inner, produced[step] = self.pipeline(f"{path}.", node.component["jobs"], bound)
-                guards = self.guards(path, data, inputs, produced)
+                bound = self.inputs(f"`{path}`", data, node.component, scope)
+                jobs = node.component["jobs"]
+                inner, scope.outputs[step] = self.pipeline(f"{path}.", jobs, bound)
                 nodes |= {key: replace(n, guards=(*guards, *n.guards)) for key, n in inner.items()}
             else:
-                guards = self.guards(path, data, inputs, produced)
-                nodes[path] = replace(self.node(path, node, inputs, produced), guards=guards)
-                produced[step] = {key: model.StepOutput(path, key) for key in nodes[path].outputs}
+                nodes[path] = replace(self.node(path, node, scope), guards=guards)
+                ports = nodes[path].outputs
+                scope.outputs[step] = {key: model.StepOutput(path, key) for key in ports}
             for key, item in arm_body.section(data, "outputs").items():
                 expression = only(str(item.get("value"))) if isinstance(item, Mapping) else None
                 if expression and expression.path[:2] == (PARENT, OUTPUTS):
                     target, loop = expression.path[2], data.get(control_flow.LOOP)
-                    outputs[target] = in_loop(loop, outputs.get(target), produced[step][key])
+                    outputs[target] = in_loop(loop, outputs.get(target), scope.outputs[step][key])
         return nodes, outputs
 
-    def guards(
-        self,
-        path: str,
-        data: Mapping[str, Data],
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> tuple[model.Guard, ...]:
-        """Return the conditions that control flow puts on a step."""
-        conditions = arm_body.section(data, control_flow.CONDITION)
-        return guards_of(
-            conditions, lambda text: self.value(f"`{path}`", text, "literal", outer, produced)
-        )
-
-    def node(
-        self,
-        name: str,
-        node: PipelineNode,
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.RunNode:
+    def node(self, name: str, node: PipelineNode, scope: model.ValueScope) -> model.RunNode:
         """Read a command, sweep or parallel step."""
         kind = node.kind.casefold()
         if kind not in _RUN:
@@ -194,7 +183,7 @@ class _Reader:
             f"`{name}`",
             command,
             folder,
-            self.inputs(f"`{name}`", node.data, node.component, outer, produced),
+            self.inputs(f"`{name}`", node.data, node.component, scope),
             {key: _type(node, key, item) for key, item in node.declared_outputs.items()},
             variables={str(key): str(value) for key, value in variables.items()},
             processes=nodes * each if distribution else 1,
@@ -210,8 +199,7 @@ class _Reader:
         label: str,
         data: Mapping[str, Data],
         component: Mapping[str, Data],
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
+        scope: model.ValueScope,
     ) -> dict[str, model.Value]:
         """Return the inputs that have a value: set, or the component's default."""
         declared, bound = arm_body.section(component, INPUTS), {}
@@ -226,7 +214,7 @@ class _Reader:
             text = port.get("default") if text is None else text
             value = None
             if text is not None:
-                value = self.value(label, str(text), str(kind or "literal"), outer, produced)
+                value = self.value(label, str(text), str(kind or "literal"), scope)
             if value is not None:
                 bound[key] = value
             elif str(port.get("optional", False)).casefold() != "true":
@@ -234,38 +222,15 @@ class _Reader:
         return bound
 
     def value(
-        self,
-        label: str,
-        text: str,
-        kind: str,
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
+        self, label: str, text: str, kind: str, scope: model.ValueScope
     ) -> model.Value | None:
         """Resolve the text of an input; None for an input of the pipeline without a value."""
-        rounds = control_flow.rounds_of(text)
-        if rounds is not None:
-            every, paths = rounds
-            values = [self.value(label, spelt(*path), kind, outer, produced) for path in paths]
-            return model.LoopOutput(
-                tuple(v for v in values if isinstance(v, model.Produced)), every
-            )
-        expression = only(text)
-        if expression is not None:
-            match expression.path:
-                case ("parent", "inputs", *names):
-                    return outer.get(".".join(names))
-                case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
-                    return produced[step][name]
-            raise Permanent("InvalidPipeline", f"`{text}` of {label} refers to nothing")
-        if kind.casefold() not in _PLAIN:
+        value = scope.value(text, label)
+        is_plain = kind.casefold() in _PLAIN or only(text) is not None
+        if isinstance(value, model.Literal) and not is_plain:
             asset = "model" if kind.casefold().endswith("_model") else "data"
             return model.LocalData(self.files(asset, text))
-        for inside in reversed(list(find(text))):
-            head, side, *names = (*inside.path, "")
-            value = outer.get(".".join(names[:-1])) if (head, side) == (PARENT, INPUTS) else None
-            if isinstance(value, model.Literal):
-                text = text[: inside.start] + value.text + text[inside.end :]
-        return model.Literal(text)
+        return value
 
     def files(self, kind: str, text: str) -> Path:
         """Return the file or folder that a path, a URI or the id of an asset names.

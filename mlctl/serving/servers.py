@@ -72,9 +72,7 @@ class Worker:
         script = folder / "code" / deployment.script.relative_to(deployment.code)
         self.output = output
         self._number = 0
-        self._process = Process.start(
-            interpreter, script, folder, names, "worker", program="serve.py"
-        )
+        self._process = Process.start(interpreter, script, folder, names, "worker", kind="server")
         try:
             self.ask(_START_S, init=True, output=str(output), logs=str(folder / "logs"))
         except TooLate:

@@ -9,7 +9,7 @@ from mlctl import pointer
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
-from mlctl.source.document import Document
+from mlctl.source.document import Document, DocumentView
 
 COMMAND_LINE = "<command line>"
 
@@ -82,10 +82,9 @@ class OverlaidDocument(Document):
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentPart(Document):
-    """The part at `root` of the document `whole`, as a document of its own."""
+class DocumentPart(DocumentView):
+    """The part at `root` of a document, as a document of its own."""
 
-    whole: Document | None = None
     root: Pointer = ()
 
     @classmethod
@@ -94,20 +93,14 @@ class DocumentPart(Document):
         data = pointer.get(whole.data, root)
         return cls(whole.source, data, whole.index, whole.line, whole.begin, whole.end, whole, root)
 
-    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """Return a label in the whole document."""
-        assert self.whole is not None
-        return self.whole.label((*self.root, *at), text, key=key)
+    @property
+    def may_hold_secrets(self) -> bool:
+        """Nothing that is not found in the whole document, which is checked itself."""
+        return False
 
-    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """Return the whole document, and where the value is in it."""
-        assert self.whole is not None
-        return self.whole.holders((*self.root, *at))
-
-    def written(self, at: Pointer) -> str | None:
-        """Return the text of the scalar at `at` as written."""
-        assert self.whole is not None
-        return self.whole.written((*self.root, *at))
+    def within_whole(self, at: Pointer) -> Pointer:
+        """Return where a value of the part is in the whole document."""
+        return (*self.root, *at)
 
 
 def merge_patch(document: Document, patch: Document) -> OverlaidDocument:

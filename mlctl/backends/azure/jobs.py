@@ -316,11 +316,7 @@ def _invoke(
 
 
 def _refuse_local(body: Mapping[str, Data]) -> None:
-    """Refuse inputs on this machine.
-
-    Raises:
-        Permanent: an input is a local path.
-    """
+    """Refuse inputs on this machine; raises Permanent if an input is a local path."""
     for name, data_input in (body.get("inputData") or {}).items():
         uri = str(data_input.get("uri") or "")
         if (

@@ -119,7 +119,10 @@ def _advice(
     vary, seed = parse_vary(args.vary or USUAL), str(args.seed)
     if wished.deadline_s is None and "deadline" in vary.get("policy", ()):
         raise UsageError("--vary policy=deadline needs a --deadline.")
-    places, without_price = known_places(subject, stated, *_places(args, stated))
+    regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
+    if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
+        raise UsageError("--price and --low-priority-ratio apply to one size in one region.")
+    places, without_price = known_places(subject, stated, regions, sizes)
     candidates = search.candidates(
         places, weather.processes(), vary, RecoveryPolicy(), seed, wished
     )
@@ -128,14 +131,6 @@ def _advice(
         ranked, complete = search.halve(tried, executor, args.runs, progress.add)
     searched = advice.Searched(tried, ranked, over, quota.source, without_price)
     return advice.document(subject, weather, searched, wished, args.seed), complete
-
-
-def _places(args: SearchArgs, stated: StatedPrices) -> tuple[list[str], list[str]]:
-    """Return the regions and the sizes to try."""
-    regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
-    if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
-        raise UsageError("--price and --low-priority-ratio apply to one size in one region.")
-    return regions, sizes
 
 
 def _wishes(args: WishArgs, subject: Subject) -> Wishes:

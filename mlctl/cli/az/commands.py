@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -18,7 +17,7 @@ from mlctl.cli.az.args import (
     WaitArgs,
     WriteArgs,
 )
-from mlctl.cli.parser.declare import CommandGroup
+from mlctl.cli.parser.declare import CommandGroup, DeclaredParameter
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
 from mlctl.cli.shell.command import register as register_commands
@@ -54,7 +53,7 @@ class KindCommand(Generic[_Args]):
     name: str
     body: Callable[[Session, Kind, _Args], Exit | None]
     args: type[_Args]
-    own: tuple[inspect.Parameter, ...]
+    own: tuple[DeclaredParameter, ...]
     text: str
     fields: tuple[Flag, ...] = ()
 

@@ -139,19 +139,6 @@ def _as_it_is(name: FlagValue, live: Document) -> FlagValue:
     return replace(name, data=pointer.get(live.data, name.at) or name.data)
 
 
-def _rebase_paths(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:
-    """Make local paths, typed relative to the working directory, relative to the file's folder."""
-    folder = document.folder
-    return [
-        replace(value, data=os.path.relpath(value.data, folder))
-        if folder != Path()
-        and field_of(kind, value.at).get("x-mlctl-path")
-        and is_local(value.data)
-        else value
-        for value in typed
-    ]
-
-
 def _apply_edits(
     typed_values: Iterable[FlagValue],
     document: Document,
@@ -159,7 +146,15 @@ def _apply_edits(
     typed: ResourceFlags,
 ) -> OverlaidDocument:
     """Overlay the documents `below` with the flag values, then apply the generic updates."""
-    based = _rebase_paths(typed_values, document, typed.kind)
+    folder = document.folder
+    based = [
+        replace(value, data=os.path.relpath(value.data, folder))
+        if folder != Path()
+        and field_of(typed.kind, value.at).get("x-mlctl-path")
+        and is_local(value.data)
+        else value
+        for value in typed_values
+    ]
     laid = overlay(based, *below)
     updates = generic_updates(typed.args)
     if not updates:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -22,7 +21,7 @@ from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.config.variables import Variables
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
 from mlctl.files import expanded, is_file, is_folder

@@ -15,7 +15,6 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import (
     Job,
     JobListView,
-    JobProgress,
     Jobs,
     MetricPoint,
     SupportsDownloads,
@@ -92,7 +91,8 @@ def wait(
     """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
-        job = _last(jobs.follow(name, length, detail=False)).job
+        *_, last = jobs.follow(name, length, detail=False)
+        job = last.job
         print_job(session, job, printing)
     return ended(session, job)
 
@@ -257,8 +257,3 @@ def _is_selected(path: PurePosixPath, output_name: str | None, every: bool) -> b
     if output_name in (None, "default"):  # the name that azure-ai-ml has for it
         return first == "artifacts"
     return (first, second) == ("named-outputs", output_name)
-
-
-def _last(events: Iterator[JobProgress]) -> JobProgress:
-    *_, last = events
-    return last

@@ -30,7 +30,7 @@ def stream(
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
         job = _stream(session, jobs, name, length)
         if events is not None and isinstance(jobs, SupportsEventLog):
-            _write_story(jobs, name, events)
+            write(expanded(events), (f"{line}\n" for line in jobs.event_log(name)))
     return ended(session, job)
 
 
@@ -71,7 +71,3 @@ def _watch_events(progresses: Iterator[JobProgress]) -> JobProgress:
         return [jobs.line(event) for event in progress.events if event.event not in _QUIET]
 
     return watch.watch(progresses, shown, sys.stderr)
-
-
-def _write_story(jobs: SupportsEventLog, name: str, file: Path) -> None:
-    write(expanded(file), (f"{line}\n" for line in jobs.event_log(name)))

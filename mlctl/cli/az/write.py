@@ -6,7 +6,6 @@ import copy
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mlctl import source
@@ -23,6 +22,7 @@ from mlctl.cli.shell.workflow import settle_s
 from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address
@@ -66,7 +66,13 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
                 session.note("It already exists and was not changed.")
                 print_live(session, backend, existing.values(), args)
                 return Exit.OK
-            loaded = replace(loaded, graph=_without(loaded.graph, existing, backend))
+            remaining = (
+                resource
+                for resource in loaded.graph.resources.values()
+                if (resource.owner or resource.address) not in existing
+            )
+            built = graph.build(remaining, backend.scope)
+            loaded = replace(loaded, graph=replace(built, secrets=loaded.graph.secrets))
         if args.set_default:
             loaded = replace(loaded, graph=_with_defaults(loaded, backend))
         return plan_and_apply(session, backend, loaded, args)
@@ -349,14 +355,3 @@ def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
     )
     built = graph.build(every, backend.scope)
     return replace(built, secrets=loaded.graph.secrets)
-
-
-def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -> Graph:
-    """Remove the resources that exist from the graph, and what these declare inline."""
-    remaining = (
-        resource
-        for resource in whole.resources.values()
-        if (resource.owner or resource.address) not in existing
-    )
-    built = graph.build(remaining, backend.scope)
-    return replace(built, secrets=whole.secrets)

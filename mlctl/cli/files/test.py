@@ -261,7 +261,7 @@ def _failures(
             yield f"not found: {' '.join([code, *at])}"
     for finding in findings:
         if finding["severity"] == "error" and not any(
-            _matches(finding, *_pair(expected_finding)) for expected_finding in expected_findings
+            _matches(finding, code, at) for code, *at in expected_findings
         ):
             words = f"{finding['code']} {_place(finding)}: {finding['summary']}"
             yield f"not expected: {words}".replace(" :", ":")
@@ -275,10 +275,6 @@ def _failures(
         if want.get(address) != changes.get(address):
             expected_change, is_ = want.get(address, "no change"), changes.get(address, "no change")
             yield f"{address}: expected {expected_change}, the plan says {is_}"
-
-
-def _pair(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    return words[0], words[1:]
 
 
 def _matches(finding: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:

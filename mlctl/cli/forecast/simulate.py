@@ -96,7 +96,9 @@ def simulate(
         data, complete = _forecast(session, read, study, limits.deadline_s, details, workers)
     write(session, data, output, render.human, _page)
     if details.explain_path:
-        _explain_paths(session, data)
+        for row in data["rows"]:
+            why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
+            session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
     if complete and is_refused(session, *_misses(data, limits)):
         return Exit.REFUSED
     return ended(session, complete=complete)
@@ -141,13 +143,6 @@ def _forecast(
                 tornado = _tornado(summaries, main, executor)
     forecast = report.document(subject, summaries, main, study.seed, deadline, tornado)
     return forecast, gathered.complete
-
-
-def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
-    """Report which rows took the shortcut, and why others did not."""
-    for row in data["rows"]:
-        why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
-        session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
 
 
 def _note_shortage(session: Session, read: Subject) -> None:

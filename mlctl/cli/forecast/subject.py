@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlctl import schema
@@ -18,13 +17,13 @@ from mlctl.cli.shell.scope import LOCATION, ScopeError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.config.loader import DocumentEdit
-from mlctl.kinds import Address, Kind, Scope, kind_of
+from mlctl.dataclasses import replace
+from mlctl.kinds import Address, Scope, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.kinds.resource import build
 from mlctl.kinds.routes import main_child
 from mlctl.render.terminal.terminal import clean
-from mlctl.source import Document
 from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def _complete(
 
     The workspace is not read if the files have everything, or if it is unknown.
     """
-    if not _lacking(graph, address):
+    if not (not _deployments(graph, address) or bool(_clusters(graph, address))):
         return graph, ""
     try:
         scope = session.scope
@@ -188,10 +187,6 @@ def with_live(
         resources = backend.list(BATCH_DEPLOYMENT.name)
     graph = _join(graph, resources, backend.scope, edit)
     return _join(graph, backend.read(_clusters(graph, address)).values(), backend.scope, edit)
-
-
-def _lacking(graph: Graph, address: Address | None) -> bool:
-    return not _deployments(graph, address) or bool(_clusters(graph, address))
 
 
 def _deployments(graph: Graph, address: Address | None) -> list[Address]:
@@ -223,18 +218,13 @@ def _join(
         kind, document = kind_of(live.address), as_document(live, scope)
         if edit is not None:
             document = edit(document, kind)
-            _check_flags(document, kind)
+            for finding in schema.check(document, kind.schema):
+                if finding.primary is not None and finding.primary.span.source.name == COMMAND_LINE:
+                    raise InvalidValue(finding.message, flag="--override")
         resource = build(document, kind)
         if resource is not None:
             resources.setdefault(resource.address, resource)
     return graphs.build(resources.values(), scope)
-
-
-def _check_flags(document: Document, kind: Kind) -> None:
-    """Refuse overrides of a live resource whose kind has no such field or value."""
-    for finding in schema.check(document, kind.schema):
-        if finding.primary is not None and finding.primary.span.source.name == COMMAND_LINE:
-            raise InvalidValue(finding.message, flag="--override")
 
 
 def _count_files(folder: str) -> int:

@@ -133,7 +133,9 @@ def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
     if trace is not None:
         if {"seconds_per_file", "seconds_per_mini_batch"} & {*values}:
             raise UsageError("--trace has the times: leave the other flags of time out.")
-        values["times"] = _times(trace)
+        from mlctl.simulator.engine import traces
+
+        values["times"] = parse_file(trace, traces.times, code="InvalidTrace")
     return Workload(**values)
 
 
@@ -153,9 +155,3 @@ def _given(*flags: BatchFlags | TrainingFlags) -> dict[str, Any]:
         name: value for group in flags for name, value in asdict(group).items()
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _times(trace: Path) -> tuple[float, ...]:
-    from mlctl.simulator.engine import traces
-
-    return parse_file(trace, traces.times, code="InvalidTrace")

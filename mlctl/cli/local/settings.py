@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import Enum
 
 from mlctl.cli.local import flags as workload_flags
@@ -11,6 +10,7 @@ from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
 from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, Query, print_data
+from mlctl.dataclasses import asdict
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
 

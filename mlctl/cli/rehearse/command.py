@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ from mlctl.cli.rehearse.options import KillArgs, PathArgs, RunArgs, TrainingArgs
 from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.rule_choice import new_report
+from mlctl.dataclasses import replace
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:

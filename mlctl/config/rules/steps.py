@@ -71,11 +71,7 @@ def _report_ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnost
     title = str(schema.get("title", resource.kind.name)).lower()
     owner = f"`{at[-2]}`" if title.endswith("s") and len(at) > 1 else with_article(title)
     return finding(
-        IGNORED_FIELD,
-        resource,
-        resource.label(at, key=True),
-        f"{owner} has no field `{name}`",
-        str(advice or hint),
+        IGNORED_FIELD, resource, at, f"{owner} has no field `{name}`", str(advice or hint), key=True
     )
 
 
@@ -161,14 +157,8 @@ def _report_cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
         else f"steps {listed(ring, 'and')} wait for each other"
     )
     related = tuple(use.label("which reads this") for use in earlier_uses)
-    return finding(
-        STEP_CYCLE,
-        pipeline.resource,
-        last.label(),
-        sentence,
-        "remove one of the references",
-        *related,
-    )
+    hint = "remove one of the references"
+    return finding(STEP_CYCLE, pipeline.resource, last.label(), sentence, hint, *related)
 
 
 def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -180,14 +170,11 @@ def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             given = not port.needed or is_declared(name, given_inputs)
             if not given and nearest(name, strange) is None:
                 at = (INPUTS,) if given_inputs else ()
-                yield finding(
-                    MISSING_STEP_INPUT,
-                    pipeline.resource,
-                    step.part.label(at, key=True),
-                    f"step `{step.name}` does not set `{name}`, which its component needs",
-                    f"add `{name}` under `{INPUTS}`{_a_type(port)}",
-                    port.label("it is declared here"),
-                )
+                place = step.part.label(at, key=True)
+                message = f"step `{step.name}` does not set `{name}`, which its component needs"
+                hint = f"add `{name}` under `{INPUTS}`{_a_type(port)}"
+                related = port.label("it is declared here")
+                yield finding(MISSING_STEP_INPUT, pipeline.resource, place, message, hint, related)
 
 
 def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -216,11 +203,12 @@ def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             kind = str(step.part.data.get("type", "")).casefold()
             nested = step.runs is not None and step.runs.data.get(JOBS)
             if kind not in _OWN_COMPUTE and not nested and "compute" not in step.part.data:
+                message = f"step `{step.name}` has no `compute`, and the pipeline has no default"
                 yield finding(
                     NO_COMPUTE,
                     pipeline.resource,
                     step.part.label(key=True),
-                    f"step `{step.name}` has no `compute`, and the pipeline has no default",
+                    message,
                     "write `settings: {default_compute: azureml:NAME}`, or `serverless`",
                 )
                 break

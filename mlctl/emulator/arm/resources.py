@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 
 from mlctl import pointer
+from mlctl.dataclasses import replace
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from urllib.parse import quote, urlencode
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass, replace
+from mlctl.digests import uuid_of
 from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Request, not_found
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
@@ -143,7 +143,7 @@ class Call:
     def guid(self, purpose: str) -> str:
         """A GUID that depends on the seed, the workspace and `purpose` only."""
         scope = str(self.scope).casefold()
-        return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{scope}/{purpose}"))
+        return uuid_of(f"{self.state.seed}/{scope}/{purpose}")
 
     def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """The absolute URL of a path of the emulator."""

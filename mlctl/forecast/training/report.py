@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from mlctl.dataclasses import dataclass
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.gather import Gathered, gather, growing
+from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.training import study as training
 from mlctl.forecast.training.reading import TrainingSubject
 from mlctl.forecast.training.study import (
-    Interval,
     TrainingHistory,
     TrainingScenario,
     TrainingStudy,
-    TrainingSummary,
 )
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
@@ -28,7 +27,7 @@ from mlctl.simulator.engine.model import HOUR, Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from mlctl.forecast.shape import AssumptionData
+    from mlctl.forecast.shape import AssumptionData, EstimateData
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
@@ -106,7 +105,12 @@ def document(
     known = [row for row, _ in results.rows]
     main = next((row for row in known if row.name == options.main and row.weather), None)
     intervals = None
-    if main is not None and results.complete and _ends(results, main):
+    ends = any(
+        history.status is JobStatus.COMPLETED
+        for row, histories in results.rows
+        for history in (histories if row is main else ())
+    )
+    if main is not None and results.complete and ends:  # otherwise no interval helps
         with results.stoppable():
             intervals = _intervals(main, options, executor)
     return {
@@ -118,16 +122,6 @@ def document(
         "intervals": intervals,
         "assumptions": list(_assumptions(subject, known)),
     }
-
-
-def _ends(results: Gathered[RunRow, TrainingHistory], main: RunRow) -> bool:
-    """Whether any history of the row ended: otherwise no interval helps."""
-    return any(
-        history.status is JobStatus.COMPLETED
-        for row, histories in results.rows
-        if row is main
-        for history in histories
-    )
 
 
 def _scenario(subject: TrainingSubject) -> dict[str, Data]:
@@ -149,37 +143,56 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
 
 
 def _row(row: RunRow, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
-    summary = TrainingSummary(row.scenario, histories)
-    exact = training.closed_form(row.scenario)
-    price = row.scenario.price / HOUR
+    scenario, count = row.scenario, len(histories)
+    done = [run for run in histories if run.status is JobStatus.COMPLETED]
+    lost = [run for run in histories if run.status is not JobStatus.COMPLETED]
+    times = sorted(run.time_s for run in done)
+    price = scenario.price / HOUR
+
+    def chance(hits: int) -> EstimateData:
+        certain = histories and scenario.nodes_are_certain
+        share = statistics.exactly(hits / count) if certain else statistics.chance(hits, count)
+        return statistics.as_data(share)
+
+    def mean(name: str, runs: Sequence[TrainingHistory] = histories) -> Estimate:
+        return statistics.mean(float(getattr(run, name)) for run in runs)
+
+    def cost(runs: Sequence[TrainingHistory]) -> EstimateData | None:
+        return statistics.known(statistics.mean(run.node_s * price for run in runs))
+
     return {
         "name": row.name,
-        "tier": row.scenario.cluster.tier.value,
+        "tier": scenario.cluster.tier.value,
         "weather": row.weather.document() if row.weather is not None else None,
-        "checkpoint_every": row.scenario.job.checkpoint_every,
-        "runs": len(histories),
-        "cancelled": statistics.as_data(summary.cancelled),
-        "not_done": statistics.as_data(summary.not_done),
+        "checkpoint_every": scenario.job.checkpoint_every,
+        "runs": count,
+        "cancelled": chance(sum(not run.given_up for run in lost)),
+        "not_done": chance(sum(run.given_up for run in histories)),
         "time_s": {
-            "mean": statistics.known(summary.time),
-            "p50": statistics.known(summary.time_at(0.5)),
-            "p95": statistics.known(summary.time_at(0.95)),
+            "mean": statistics.known(mean("time_s", done)),
+            "p50": statistics.known(statistics.quantile_interval(times, 0.5)),
+            "p95": statistics.known(statistics.quantile_interval(times, 0.95)),
         },
-        "cost": statistics.known(summary.cost()),
-        "spent": statistics.known(summary.cost(completed=False)),
-        "interruptions": statistics.as_data(summary.interruptions),
-        "points": statistics.as_data(summary.points),
-        "repeated_points": summary.repeated,
-        "lost_node_hours": summary.lost_node_h,
-        "exact": None
-        if exact is None
-        else {
-            "time_s": exact.time_s,
-            "cost": exact.billed_s * price,
-            "points": exact.points,
-            "interruptions": exact.interruptions,
-        },
-        "histogram": statistics.histogram(summary.times),
+        "cost": cost(done),
+        "spent": cost(lost),
+        "interruptions": statistics.as_data(mean("interruptions")),
+        "points": statistics.as_data(mean("points")),
+        "repeated_points": mean("repeated").value,
+        "lost_node_hours": mean("lost_node_s").value / HOUR,
+        "exact": _exact(scenario),
+        "histogram": statistics.histogram(times),
+    }
+
+
+def _exact(scenario: TrainingScenario) -> dict[str, Data] | None:
+    exact = training.closed_form(scenario)
+    if exact is None:
+        return None
+    return {
+        "time_s": exact.time_s,
+        "cost": exact.billed_s * scenario.price / HOUR,
+        "points": exact.points,
+        "interruptions": exact.interruptions,
     }
 
 
@@ -192,20 +205,19 @@ def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dic
         "exact": not why,
         "why_not": why or None,
         "losses_per_hour": main.scenario.rate * HOUR,
-        "rows": [_interval(interval) for interval in intervals],
+        "rows": [
+            {
+                "name": interval.name,
+                "checkpoint_every": interval.every,
+                "time_s": statistics.known(interval.time_s),
+                "saves_s": interval.saves_s and statistics.known(interval.saves_s),
+            }
+            for interval in intervals
+        ],
     }
 
 
 _TRIALS = 300  # histories of each interval that is tried
-
-
-def _interval(interval: Interval) -> dict[str, Data]:
-    return {
-        "name": interval.name,
-        "checkpoint_every": interval.every,
-        "time_s": statistics.known(interval.time_s),
-        "saves_s": None if interval.saves_s is None else statistics.known(interval.saves_s),
-    }
 
 
 def _assumptions(subject: TrainingSubject, rows_: Sequence[RunRow]) -> Iterator[AssumptionData]:

@@ -52,13 +52,7 @@ KIND = Kind(
         default_version="azureml_default",  # azure-ai-ml 1.35.2, DEFAULT_COMPONENT_VERSION
     ),
     az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Type": ("type",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
+        table="Name Version Type Archived=is_archived Created=creation_context.created_at",
         needs_file=True,
         limits_lists=True,
         sample=("samples/components/train.yml", "train_model"),

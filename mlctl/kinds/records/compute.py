@@ -12,6 +12,7 @@ from mlctl.pointer import Data
 
 _SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
 _PANEL = "AmlCompute Arguments"
+_ONLY_TYPE = "List only one type: AmlCompute, ComputeInstance or Kubernetes."
 _SCALE_FLAGS = (
     facts.flag("--min-instances", "min_instances", _PANEL),
     facts.flag("--max-instances", "max_instances", _PANEL),
@@ -96,17 +97,10 @@ KIND = Kind(
     ),
     az=facts.AzFacts(
         printed_empty=("network_settings",),
-        columns={
-            "Name": ("name",),
-            "State": ("provisioning_state",),
-            "Size": ("size",),
-            "Tier": ("tier",),
-            "Nodes": ("current_node_count",),
-            "Min": ("min_instances",),
-            "Max": ("max_instances",),
-            "Preempted": ("node_counts", "preempted"),
-            "Location": ("location",),
-        },
+        table=(
+            "Name State=provisioning_state Size Tier Nodes=current_node_count "
+            "Min=min_instances Max=max_instances Preempted=node_counts.preempted Location"
+        ),
         create_flags=(
             *facts.OF_COMPUTE,
             *_IDENTITY_FLAGS,
@@ -119,13 +113,7 @@ KIND = Kind(
         ),
         update_flags=(*_SCALE_FLAGS, facts.TAGS, *_IDENTITY_FLAGS),
         required_flags=("name", "type"),
-        list_flags=(
-            facts.flag(
-                "--type",
-                "type",
-                text="List only one type: AmlCompute, ComputeInstance or Kubernetes.",
-            ),
-        ),
+        list_flags=(facts.flag("--type", "type", text=_ONLY_TYPE),),
         limits_lists=True,
     ),
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
-from mlctl.pointer import Data
 
 
 def _claims(value: facts.Effective, region: str) -> facts.Claims:
@@ -21,19 +18,11 @@ def _claims(value: facts.Effective, region: str) -> facts.Claims:
     return {**claims, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
-def _nodes(value: facts.Effective) -> facts.NodeRange:
-    return facts.NodeRange(str(value("size")), low_priority=False, least=1, most=1)
-
-
-def _inferred(data: Mapping[str, Data]) -> bool:
-    return str(data.get("type", "")).casefold() == "computeinstance"
-
-
 KIND = Kind(
     name="compute-instance",
     schema_name="computeInstance",
     collection="computes",
-    inferred=_inferred,
+    inferred=lambda data: str(data.get("type", "")).casefold() == "computeinstance",
     arm=facts.ArmFacts(
         within="compute",
         tracked=True,
@@ -46,7 +35,11 @@ KIND = Kind(
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
-    quota=facts.QuotaFacts(claims=_claims, nodes=_nodes, vm_size=("size",)),
+    quota=facts.QuotaFacts(
+        claims=_claims,
+        nodes=lambda value: facts.NodeRange(str(value("size")), False, 1, 1),  # noqa: FBT003
+        vm_size=("size",),
+    ),
     plan=facts.PlanFacts(
         named_in_jobs=("computeId",),
         ends_jobs=True,
@@ -54,13 +47,7 @@ KIND = Kind(
     ),
     az=facts.AzFacts(
         present=False,
-        columns={
-            "Name": ("name",),
-            "State": ("provisioning_state",),
-            "Power": ("state",),
-            "Size": ("size",),
-            "Location": ("location",),
-        },
+        table="Name State=provisioning_state Power=state Size Location",
         create_flags=(
             *facts.OF_COMPUTE,
             facts.flag("--identity-type", "identity.type"),

@@ -28,13 +28,7 @@ KIND = Kind(
     inferred=_inferred,
     arm=ArmFacts(container_keys=("dataType",)),
     az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Type": ("type",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
+        table="Name Version Type Archived=is_archived Created=creation_context.created_at",
         create_flags=(
             flag("--path -p", "path"),
             flag("--type -t", "type"),

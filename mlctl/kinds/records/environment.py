@@ -37,14 +37,10 @@ KIND = Kind(
         curated="AzureML-",
     ),
     az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Image": ("image",),
-            "OsType": ("os_type",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
+        table=(
+            "Name Version Image OsType=os_type Archived=is_archived "
+            "Created=creation_context.created_at"
+        ),
         create_flags=(
             flag("--image -i", "image"),
             flag("--conda-file -c", "conda_file"),

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mlctl.kinds.facts import DESCRIPTION, TAGS, AzFacts, flag
 from mlctl.kinds.kind import Kind
-from mlctl.pointer import Data
 
 _TYPES = ("custom_model", "mlflow_model", "triton_model")
-
-
-def _inferred(data: Mapping[str, Data]) -> bool:
-    return str(data.get("type", "")).casefold() in _TYPES
-
 
 KIND = Kind(
     name="model",
     schema_name="model",
     collection="models",
     versioned=True,
-    inferred=_inferred,
+    inferred=lambda data: str(data.get("type", "")).casefold() in _TYPES,
     az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Type": ("type",),
-            "Stage": ("stage",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
+        table="Name Version Type Stage Archived=is_archived Created=creation_context.created_at",
         create_flags=(
             flag("--path -p", "path"),
             flag("--type -t", "type"),

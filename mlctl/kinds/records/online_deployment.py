@@ -79,13 +79,9 @@ KIND = Kind(
         ),
         needs_file=True,
         printed_empty=("environment_variables",),
-        columns={
-            "Name": ("name",),
-            "Endpoint": ("endpoint_name",),
-            "State": ("provisioning_state",),
-            "Model": ("model",),
-            "Size": ("instance_type",),
-            "Instances": ("instance_count",),
-        },
+        table=(
+            "Name Endpoint=endpoint_name State=provisioning_state Model "
+            "Size=instance_type Instances=instance_count"
+        ),
     ),
 )

@@ -13,10 +13,6 @@ _ACTIONS = {"create_job", "create_monitor", "import_data"}
 _ONLY_CHECKED = "mlctl only checks it; create it with `az ml schedule create`"
 
 
-def _inferred(data: Mapping[str, Data]) -> bool:
-    return "trigger" in data and bool(data.keys() & _ACTIONS)
-
-
 def _trigger(row: Mapping[str, Data]) -> Data:
     trigger = row.get("trigger")
     if not isinstance(trigger, dict):
@@ -29,7 +25,7 @@ KIND = Kind(
     name="schedule",
     schema_name="schedule",
     collection="schedules",
-    inferred=_inferred,
+    inferred=lambda data: "trigger" in data and bool(data.keys() & _ACTIONS),
     not_run={"monitor": _ONLY_CHECKED, "import": _ONLY_CHECKED, "spark": _ONLY_CHECKED},
     arm=ArmFacts(
         patchable=(),
@@ -39,12 +35,8 @@ KIND = Kind(
     content=ContentFacts(job=("create_job",)),
     az=AzFacts(
         asks=False,
-        columns={
-            "Name": ("name",),
-            "Trigger": _trigger,
-            "Enabled": ("is_enabled",),
-            "State": ("provisioning_state",),
-        },
+        table="Name Trigger Enabled=is_enabled State=provisioning_state",
+        computed={"Trigger": _trigger},
         needs_file=True,
         limits_lists=True,
         sample=("samples/schedules/nightly.yml", "nightly"),

@@ -89,8 +89,7 @@ def new_address(
     for number in range(name.number + 1, name.number + 1 + _TRIES):
         ends = (f"{mark}{number}" for mark in name.marks)
         valid = next(
-            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))),
-            None,
+            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))), None
         )
         if valid is not None:
             address = replace(resource.address, name=valid)
@@ -194,13 +193,6 @@ def _schema_of_names(resource: Resource) -> Schema:
 
 
 def _refusal(old: Address, new: Address, place: Label, why: str) -> CannotRename:
-    return CannotRename(
-        Diagnostic(
-            NO_SUCCESSOR,
-            f"{old} cannot become {new} here: {why}",
-            place,
-            f"write `{new.name}` there by hand, or replace it in place",
-            (),
-            str(old),
-        )
-    )
+    hint = f"write `{new.name}` there by hand, or replace it in place"
+    message = f"{old} cannot become {new} here: {why}"
+    return CannotRename(Diagnostic(NO_SUCCESSOR, message, place, hint, (), str(old)))

@@ -6,10 +6,10 @@ The old resource is deleted last, once everything that referred to it refers to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import Address, Resource, Scope, kind_of, routes
 from mlctl.kinds.routes import Shares

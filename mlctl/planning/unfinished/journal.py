@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import asdict, dataclass, field
 from mlctl.kinds import Address, Scope, kind_of
 from mlctl.kinds.values import state
 from mlctl.planning.model import Unfinished
@@ -147,14 +147,10 @@ class JournalFile:
             "format_version": FORMAT_VERSION,
             "mlctl_version": __version__,
             "backend": self.backend,
-            "workspace": {
-                "subscription": self.scope.subscription,
-                "resource_group": self.scope.resource_group,
-                "workspace": self.scope.workspace,
-            },
+            "workspace": asdict(self.scope),
             "began": self.since,
             "paths": list(self.paths),
-            "owed": _plain(self.unfinished.values()),
+            "owed": [_plain(entry) for entry in self.unfinished.values()],
         }
         content = f"{json.dumps(document, indent=1)}\n".encode()
         try:
@@ -167,18 +163,15 @@ class JournalFile:
             raise _build_error("write", self.path, error) from error
 
 
-def _plain(unfinished: Iterable[Unfinished]) -> list[Data]:
-    return [
-        {
-            "address": str(entry.address),
-            "deleted": entry.deleted,
-            "body": entry.body,
-            "meanwhile": entry.meanwhile,
-            "secrets": list(entry.secrets),
-            "moved": entry.moved,
-        }
-        for entry in unfinished
-    ]
+def _plain(entry: Unfinished) -> Data:
+    return {
+        "address": str(entry.address),
+        "deleted": entry.deleted,
+        "body": entry.body,
+        "meanwhile": entry.meanwhile,
+        "secrets": list(entry.secrets),
+        "moved": entry.moved,
+    }
 
 
 def _read(path: Path) -> JournalFile | None:

@@ -30,7 +30,6 @@ from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run, metric_va
 _CHUNK = 1 << 16
 _RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
 _LAST = 4000  # bytes of a log
-_COMMAND = Path(__file__).parents[1] / "worker" / "command.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +111,13 @@ class _Life:
         interpreter = self.conditions.interpreter
         for node in self.nodes:
             node.lay_out(interpreter.python)
-        order = self.nodes[0].folder / "command.json"
-        message = {
-            "words": ["/bin/sh", "-c", self.nodes[0].command],
-            "memory": interpreter.memory,
-            "alone": interpreter.alone,
-            "parent": os.getpid(),
-            "processes": [self._process(node, report) for node in self.nodes],
-        }
-        order.write_text(json.dumps(message), encoding="utf-8")
-        with self.nodes[0].log_file.open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 - the user's own command is the point
-                interpreter.command(_COMMAND, str(order)),
-                env=interpreter.environment(self.conditions.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(report,),
-                start_new_session=True,
-            )
+        return interpreter.start_command(
+            ["/bin/sh", "-c", self.nodes[0].command],
+            [self._process(node, report) for node in self.nodes],
+            self.nodes[0].folder / "command.json",
+            self.conditions.environment,
+            (report,),
+        )
 
     def _process(self, node: TrainingNode, report: int) -> dict[str, Any]:
         """Describe one process to the program that starts the command."""

@@ -15,7 +15,6 @@ from mlctl.simulator.control_plane.jobs.mlflow_store import sets_experiment
 
 KEPT = ("outputs", "logs")
 _ROOT = Path(__file__).parents[3]
-_PORT = "6105"  # where the processes of a distributed job meet
 _START = """\
 import sys
 sys.path.insert(0, {folder!r})
@@ -67,10 +66,11 @@ class TrainingNode:
         """Return the environment: the user's, the job's, and what the service adds."""
         python_path = environment.get("PYTHONPATH")
         programs = [str(self.folder / "bin"), str(Path(python).parent)]
+        training = self.training
+        peers = folders.pytorch_peers(self.rank, training.processes, training.ranks)
+        declared = {**training.variables, **(peers if training.distributed else {})}
         return {
-            **folders.variables(
-                self.folder, environment, {**self.training.variables, **self._peers()}
-            ),
+            **folders.variables(self.folder, environment, declared),
             "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
             "PYTHONPATH": os.pathsep.join(
                 [str(self.folder / "hook"), *([python_path] if python_path else [])]
@@ -78,21 +78,6 @@ class TrainingNode:
             "MLFLOW_TRACKING_URI": (self.kept_folder / "mlruns").as_uri(),
             "MLFLOW_ALLOW_FILE_STORE": "true",
             **({} if sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
-        }
-
-    def _peers(self) -> dict[str, str]:
-        """Return what a process of a distributed job must know of the others."""
-        if not self.training.distributed:
-            return {}
-        node, local = divmod(self.rank, self.training.processes)
-        return {
-            "RANK": str(self.rank),
-            "LOCAL_RANK": str(local),
-            "NODE_RANK": str(node),
-            "WORLD_SIZE": str(self.training.ranks),
-            "LOCAL_WORLD_SIZE": str(self.training.processes),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": _PORT,
         }
 
     def kept_paths(self) -> list[str]:

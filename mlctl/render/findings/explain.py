@@ -179,7 +179,10 @@ def _facts(kind: Kind, form: Schema, at: Pointer, level: Schema) -> Iterator[tup
     if level.get("x-ms-secret"):
         yield "secret", "never printed; the service never returns it"
     if "x-mlctl-wire" in level and not owner:
-        yield "on the wire", _wire(level)
+        path = pointer.dotted(pointer.parse(level["x-mlctl-wire"]))
+        words: Mapping[str, str | None] = level.get("x-mlctl-enum", {})
+        spelt = ", ".join(f"{word} is {wire or 'left out'}" for word, wire in words.items())
+        yield "on the wire", f"{path} ({spelt})" if spelt else path
     line = example(str(at[-1]), level)
     if line:
         yield "for example", line
@@ -235,13 +238,6 @@ def _change(kind: Kind, at: Pointer, level: Schema) -> str:
         return "fixed at submission"
     fixed = "needs a new version" if kind.versioned else "forces replacement"
     return _OVERWRITTEN if "x-mlctl-overwritten" in level else fixed
-
-
-def _wire(level: Schema) -> str:
-    path = pointer.dotted(pointer.parse(level["x-mlctl-wire"]))
-    words: Mapping[str, str | None] = level.get("x-mlctl-enum", {})
-    spelt = ", ".join(f"{word} is {wire or 'left out'}" for word, wire in words.items())
-    return f"{path} ({spelt})" if spelt else path
 
 
 def _main(alias: Schema) -> str:

@@ -180,20 +180,18 @@ def sarif(findings: Report) -> str:
     )
     numbers = {rule.code: number for number, rule in enumerate(fired)}
     run = {
-        "tool": {"driver": _driver(fired)},
+        "tool": {
+            "driver": {
+                "name": "mlctl",
+                "semanticVersion": __version__,
+                "informationUri": HOME,
+                "rules": [_rule(rule) for rule in fired],
+            }
+        },
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, findings, numbers[finding.rule.code]) for finding in findings],
     }
     return inert.as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-
-
-def _driver(fired: list[Rule]) -> dict[str, Data]:
-    return {
-        "name": "mlctl",
-        "semanticVersion": __version__,
-        "informationUri": HOME,
-        "rules": [_rule(rule) for rule in fired],
-    }
 
 
 def _rule(rule: Rule) -> dict[str, Data]:

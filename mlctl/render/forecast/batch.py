@@ -129,9 +129,10 @@ def csv(data: Mapping[str, Any]) -> str:
 def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     """Render the forecast for a terminal: sentence, rows, histogram, timelines, assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
+    first, *later_tables = (grid(table, styler) for table in grids(data))
     parts = [
         subject(data["scenario"]),
-        _table(data, styler),
+        "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *later_tables)),
         sentence(data),
         *_histogram(data, width),
         *_timelines(data, width),
@@ -296,11 +297,6 @@ def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid, Grid]:
     waits = any(row["until_done"]["p_waited"]["value"] for row in rows)
     means = [column for column in _MEANS if waits or column[0] != _THERE]
     return cells(outcomes(first, rows), rows), cells(means, rows), cells(_MORE, rows)
-
-
-def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    first, *later_tables = (grid(table, styler) for table in grids(data))
-    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *later_tables))
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -138,7 +138,13 @@ def _part(part: Part) -> str:
         case Prose():
             inside = "".join(f"<p>{text(paragraph)}</p>" for paragraph in part.paragraphs)
         case HtmlTable():
-            inside = _table(part) + _note(part.note)
+            heads = "".join(f'<th scope="col">{text(head)}</th>' for head in part.heads)
+            rows = "".join(f"<tr>{_cells(row)}</tr>" for row in part.rows)
+            kind = ' class="numbers"' if part.numbers else ""
+            inside = (
+                f'<div class="scroll" tabindex="0"><table{kind}><thead><tr>{heads}</tr></thead>'
+                f"<tbody>{rows}</tbody></table></div>"
+            ) + _note(part.note)
         case Histogram():
             inside = svg.bars(part.rows) + _note(part.note)
         case Timeline():
@@ -151,16 +157,6 @@ def _part(part: Part) -> str:
             inside = svg.scatter(part.points, part.x, part.y) + _note(part.note)
     head = f"<h2>{text(part.title)}</h2>" if part.title else ""
     return f"<section>{head}{inside}</section>"
-
-
-def _table(part: HtmlTable) -> str:
-    heads = "".join(f'<th scope="col">{text(head)}</th>' for head in part.heads)
-    rows = "".join(f"<tr>{_cells(row)}</tr>" for row in part.rows)
-    kind = ' class="numbers"' if part.numbers else ""
-    return (
-        f'<div class="scroll" tabindex="0"><table{kind}><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
 
 
 def _cells(row: Sequence[str]) -> str:

@@ -108,7 +108,11 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
         return None
     after = _before(change, scope)
     if after is None:
-        return pointer.nest({**_names(change), **change.values})
+        address = change.address
+        names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
+        return pointer.nest(
+            {**{(key,): name for key, name in names.items() if name is not None}, **change.values}
+        )
     for field in change.fields:
         if field.after is None:
             pointer.drop(after, field.at)
@@ -117,12 +121,6 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
     for at in _unknown(change):
         pointer.drop(after, at)
     return after
-
-
-def _names(change: Change) -> dict[Pointer, Data]:
-    address = change.address
-    names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
-    return {(key,): name for key, name in names.items() if name is not None}
 
 
 def _unknown(change: Change) -> Iterable[Pointer]:

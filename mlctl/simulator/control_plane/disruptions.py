@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, fields, replace
 from enum import Enum
 from typing import Any
 
+from mlctl.dataclasses import Field, fields, replace
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import locks, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records

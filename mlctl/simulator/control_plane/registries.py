@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl import catalog
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
@@ -124,7 +124,7 @@ def version(registry: str, address: Address) -> dict[str, Data]:
     properties = {
         "description": None,
         "tags": {"mlctl.supposed": "true"} if is_supposed(registry, address) else {},
-        "properties": {"registryAssetId": str(uuid5(NAMESPACE_URL, location))},
+        "properties": {"registryAssetId": uuid_of(location)},
         "isArchived": False,
         "isAnonymous": False,
         **_CONTENT.get(address.kind, _no_content)(registry, address, location),

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from itertools import accumulate
 from pathlib import Path
-from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
@@ -156,4 +156,4 @@ def _missing(address: Address) -> NotFound:
 
 def _secret(state: WorkspaceState, purpose: str) -> str:
     scope = str(state.scope).casefold()
-    return str(uuid5(NAMESPACE_URL, f"{state.seed}/{scope}/{purpose}"))
+    return uuid_of(f"{state.seed}/{scope}/{purpose}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import PROVIDER, Address, Scope, kind_of
 from mlctl.kinds.values import form_of_body
 from mlctl.pointer import Data
@@ -16,7 +16,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
-_SERVICE = str(uuid5(NAMESPACE_URL, "mlctl/service"))  # who made those of every workspace
+_SERVICE = uuid_of("mlctl/service")  # who made those of every workspace
 # name -> (type, what its container is called), the one that was made last first (recorded:
 # datastore-list)
 OWN: Mapping[str, tuple[str, str]] = {
@@ -63,7 +63,7 @@ def accept(request: PutRequest) -> dict[str, Data]:
 
 def storage(seed: str, scope: Scope) -> str:
     """Return the GUID in the names of a workspace's containers."""
-    return str(uuid5(NAMESPACE_URL, f"{seed}/{str(scope).casefold()}/storage"))
+    return uuid_of(f"{seed}/{str(scope).casefold()}/storage")
 
 
 def account(seed: str, scope: Scope) -> str:
