@@ -96,7 +96,7 @@ _PRIORITY = ("properties", "properties", "vmPriority")
 
 
 class WorkspaceCloud:
-    """A `controller.Cloud` on a workspace's backend; undocumented methods do what it says."""
+    """A `controller.RunCloud` on a workspace's backend; undocumented methods do what it says."""
 
     def __init__(self, backend: Backend, jobs: Jobs, wall: Callable[[], float] = time.time) -> None:
         """Use `wall` (Unix seconds) if the backend has no virtual clock."""
