@@ -86,8 +86,8 @@ class Summary:
         """
         ended_s = self._counted_s
         return [
-            self._spent(history) if history.done or history.done_s < ended_s else inf
-            for history in self.histories
+            usd if history.done or history.done_s < ended_s else inf
+            for usd, history in zip(self._spent, self.histories, strict=True)
         ]
 
     @cached_property
@@ -107,15 +107,15 @@ class Summary:
     @property
     def spent(self) -> float | None:
         """The average USD paid if the job was never done; None if it always was."""
-        spent = [self._spent(history) for history in self.histories if not history.done]
+        pairs = zip(self._spent, self.histories, strict=True)
+        spent = [usd for usd, history in pairs if not history.done]
         return statistics.average(spent) if spent else None
 
-    def _spent(self, history: History) -> float:
-        """Return the cost of all runs of a history, in USD."""
-        full = self.scenario.price_of(_DEDICATED)
-        return (
-            history.low_s * self.scenario.low_priority_price + history.dedicated_s * full
-        ) / HOUR
+    @cached_property
+    def _spent(self) -> list[float]:
+        """The costs of all runs of each history, in USD."""
+        low, full = self.scenario.low_priority_price, self.scenario.price_of(_DEDICATED)
+        return [(run.low_s * low + run.dedicated_s * full) / HOUR for run in self.histories]
 
     def nearest(self, q: float) -> int | None:
         """Return the number of the history whose first run is nearest to the quantile `q`."""

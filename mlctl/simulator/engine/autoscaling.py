@@ -77,13 +77,14 @@ def update_state(world: World, cluster: Cluster) -> None:
     allocating, _, idle, _, _, leaving, preempted = cluster.nodes_by_state
     if idle:
         # Start the idle timers of nodes that have become idle since the last call
-        for node in reversed(cluster.nodes_by_state[_IDLE].values()):
+        for node in reversed(idle.values()):
             if node.timer_epoch == node.epoch:
                 break
             node.timer_epoch = node.epoch
             at = max(world.now, node.since + cluster.spec.idle_s)
             schedule(world, at, _IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)
-    resizing = bool(allocating or leaving or preempted) or is_resizing(world, cluster)
+    comes_or_goes = bool(allocating or leaving or preempted)
+    resizing = comes_or_goes or (cluster.locked and is_resizing(world, cluster))
     if resizing is not cluster.resizing:
         cluster.resizing = resizing
         cluster.steady_since = world.now
@@ -151,12 +152,12 @@ def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
     if len(numbers) > 1:
         numbers.sort(key=lambda number: (idle[number].job != name, number))
     for number in numbers:
-        if not batch.can_use_idle_node(job):
-            break
         node = idle[number]
         if may_take(world, job, node):
             _dispatch(world, cluster, node, name)
             batch.start_on_node(world, job, node)
+            if not batch.can_use_idle_node(job):
+                break
 
 
 def may_take(world: World, job: BatchJob, node: Node) -> bool:
