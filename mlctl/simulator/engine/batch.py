@@ -6,7 +6,7 @@ mini-batches in their place without an event for each. `step` handles any other 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Sequence
 from heapq import heappush
 from itertools import repeat
@@ -28,6 +28,7 @@ from mlctl.simulator.engine.state import (
 _QUEUED, _MINI_BATCH_END = JobStatus.QUEUED, EventKind.MINI_BATCH_END
 _LEAST_PROGRESS_S = 600.0
 _EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock running needlessly
+_MANY_ROUNDS = 2  # fewer are quicker attempt by attempt
 _LOGGED_AT_ONCE = 512  # mini-batches; limits the log in memory
 EventKey = tuple[float, int, int]  # (time, priority, number) of an event
 
@@ -204,30 +205,27 @@ def _advance_one_by_one(
 def _advance_by_rounds(world: World, job: BatchJob, queued: range, horizon: EventKey) -> int:
     """`fast_forward` of mini-batches that take equally long; return how many have begun.
 
-    Attempts end in the order in which they began, so slots take turns, round by round. Times are
-    added up one by one, as the clock does.
+    Attempts end in the order in which they began, so slots take turns. Of whole rounds only the
+    times are computed, added up one by one, as the clock does.
     """
-    attempts, seconds, begun = job.attempts_by_end, job.times[0], 0
+    attempts, seconds, whole = job.attempts_by_end, job.times[0], 0
     end = horizon[0] if horizon[1] == DONE_FIRST else nextafter(horizon[0], inf)
-    ends, size = [attempt[0] for attempt in attempts], len(attempts)
-    while ends[-1] < end and begun + size <= len(queued):
-        ends = [at + seconds for at in ends]
-        begun += size
-    turn = min(bisect_left(ends, end), len(queued) - begun)
-    ends = ends[turn:] + [at + seconds for at in ends[:turn]]
-    begun += turn
-    if begun:
+    size, number = len(attempts), world.number + 1
+    if attempts[-1][0] + _MANY_ROUNDS * seconds < end and size <= len(queued):
+        ends = [attempt[0] for attempt in attempts]
+        while ends[-1] < end and whole + size <= len(queued):
+            ends = [at + seconds for at in ends]
+            whole += size
+        numbers, batches = range(number + whole - size, number + whole), queued[whole - size :]
         slots = [attempt[4] for attempt in attempts]
-        fresh, number = min(begun, size), world.number + 1
-        attempts[:fresh] = ()
-        attempts += zip(
-            ends[-fresh:],
-            repeat(DONE_FIRST),
-            range(number + begun - fresh, number + begun),
-            queued[begun - fresh : begun],
-            (slots[turn:] + slots[:turn])[-fresh:],
-            strict=False,
-        )
+        attempts[:] = zip(ends, repeat(DONE_FIRST), numbers, batches, slots, strict=False)
+    begun = whole
+    for (at, _, _, _, slot), fresh in zip(attempts, queued[whole:], strict=False):
+        if at >= end:
+            break
+        attempts.append((at + seconds, DONE_FIRST, number + begun, fresh, slot))
+        begun += 1
+    del attempts[: begun - whole]
     return begun
 
 

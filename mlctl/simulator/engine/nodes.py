@@ -52,7 +52,8 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
     """SCALE_UP: request one more node, under the lowest free number."""
     number = heappop(cluster.free_numbers) if cluster.free_numbers else len(cluster.nodes)
     cluster.last_serial += 1
-    node = Node(number, cluster.last_serial, world.now, epoch=world.new_epoch(), payer=payer)
+    world.epoch += 1
+    node = Node(number, cluster.last_serial, world.now, epoch=world.epoch, payer=payer)
     cluster.nodes[number] = cluster.nodes_by_state[_ALLOCATING][number] = node
     log_node_event(world, "SCALE_UP", cluster, node)
     capacity.request(world, world.capacities[cluster.capacity_key], cluster, node)
@@ -99,13 +100,6 @@ def ready(world: World, cluster: Cluster, node: Node) -> None:
     set_state(world, cluster, node, _IDLE)
     if world.log is not None:
         log_node_event(world, "READY", cluster, node)
-
-
-def dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
-    """DISPATCH: an idle node starts to run a job."""
-    set_state(world, cluster, node, _RUNNING)
-    if world.log is not None:
-        log_node_event(world, "DISPATCH", cluster, node, job=job)
 
 
 def become_idle(world: World, cluster: Cluster, node: Node) -> None:
