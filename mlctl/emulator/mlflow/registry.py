@@ -31,12 +31,6 @@ _INVALID = "INVALID_PARAMETER_VALUE"
 _NO_SUCH = "RESOURCE_DOES_NOT_EXIST"
 
 
-def answer(call: Call, what: str) -> Data:
-    """Answer a request to the registry; None if there is no such operation."""
-    handler = _HANDLERS.get(f"{call.request.method} {what}")
-    return handler(call) if handler is not None else None
-
-
 def _create(call: Call) -> Data:
     name = runs.text(call, "name")
     if _is_there(call, name):
@@ -205,7 +199,7 @@ def _version(stored: StoredResource) -> dict[str, Data]:
     }
 
 
-_HANDLERS: Mapping[str, Callable[[Call], Data]] = {
+HANDLERS: Mapping[str, Callable[[Call], Data]] = {
     "POST registered-models/create": _create,
     "GET registered-models/get": _get,
     "GET registered-models/search": _search,

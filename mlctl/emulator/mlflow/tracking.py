@@ -65,9 +65,6 @@ def handle(call: Call) -> Response:
         handler = _HANDLERS.get(f"{call.request.method} {what}")
         if handler is not None:
             return json_response(handler(call))
-        registered = registry.answer(call, what)
-        if registered is not None:
-            return json_response(registered)
         first, _, model = what.partition("/")
         if first == "logged-models" and model:
             return json_response(_logged_model(call, *model.split("/")))
@@ -161,28 +158,25 @@ def _batch(call: Call) -> Data:
     return {}
 
 
-def _log_one(part: str) -> Callable[[Call], Data]:
-    """Return the handler of a parameter or a tag; a tag without a value is removed."""
+def _logs(part: str, values: Callable[[Call], dict[str, Data]]) -> Callable[[Call], Data]:
+    """Return a handler that logs values to a part of a run."""
 
     def handler(call: Call) -> Data:
-        _log(call, {part: {runs.text(call, "key"): call.data.get("value")}})
+        _log(call, {part: values(call)})
         return {}
 
     return handler
+
+
+def _pair(call: Call) -> dict[str, Data]:
+    """Return a parameter or a tag; a tag without a value is removed."""
+    return {runs.text(call, "key"): call.data.get("value")}
 
 
 def _log_metric(call: Call) -> Data:
     _check({"metrics": [call.data]})
     _log(call, {}, [call.data])
     return {}
-
-
-def _stage(stage: str) -> Callable[[Call], Data]:
-    def handler(call: Call) -> Data:
-        _log(call, {"info": {"lifecycle_stage": stage}})
-        return {}
-
-    return handler
 
 
 def _search(call: Call) -> Data:
@@ -353,12 +347,12 @@ _HANDLERS: dict[str, Callable[[Call], Data]] = {
     "POST runs/create": _create,
     "GET runs/get": _get,
     "POST runs/update": _update,
-    "POST runs/delete": _stage("deleted"),
-    "POST runs/restore": _stage("active"),
+    "POST runs/delete": _logs("info", lambda _: {"lifecycle_stage": "deleted"}),
+    "POST runs/restore": _logs("info", lambda _: {"lifecycle_stage": "active"}),
     "POST runs/log-metric": _log_metric,
-    "POST runs/log-parameter": _log_one("params"),
-    "POST runs/set-tag": _log_one("tags"),
-    "POST runs/delete-tag": _log_one("tags"),
+    "POST runs/log-parameter": _logs("params", _pair),
+    "POST runs/set-tag": _logs("tags", _pair),
+    "POST runs/delete-tag": _logs("tags", _pair),
     "POST runs/log-batch": _batch,
     "POST runs/log-inputs": _nothing,
     "POST runs/outputs": _nothing,
@@ -378,4 +372,5 @@ _HANDLERS: dict[str, Callable[[Call], Data]] = {
     "POST logged-models": _create_model,
     # Clients ask for those of a run beside its artifacts, among which theirs are already.
     "POST logged-models/search": lambda _call: {"models": []},
+    **registry.HANDLERS,
 }

@@ -94,7 +94,7 @@ def test_what_cannot_be_registered_is_refused(here: World) -> None:
 def test_no_odd_value_is_an_error_of_the_server(here: World, value: Data) -> None:
     run = begun(here)
     sent: dict[str, Data] = {"name": "iris", "version": "1", "source": f"runs:/{run}/m", "key": "k"}
-    for handler in registry._HANDLERS:
+    for handler in registry.HANDLERS:
         method, path = handler.split(" ")
         for field in ("name", "version", "source", "key", "value", "tags", "description"):
             answer = asked(here, method, path, **{**sent, field: value})

@@ -96,9 +96,11 @@ def dump(settings: CloudSettings) -> str:
 @lru_cache(maxsize=8)
 def load(text: str) -> CloudSettings:
     """Load the settings that `dump` wrote; missing ones have their defaults."""
-    data = json.loads(text)
-    slots = [slot for slot in fields(CloudSettings) if slot.name in data]
-    return CloudSettings(**{slot.name: _read(slot.default, data[slot.name]) for slot in slots})
+    usual = {slot.name: slot.default for slot in fields(CloudSettings)}
+    stored = json.loads(text).items()
+    return CloudSettings(
+        **{name: _read(usual[name], value) for name, value in stored if name in usual}
+    )
 
 
 def _read(usual: object, value: Any) -> Any:
