@@ -16,9 +16,8 @@ from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.service_errors import BAD_REQUEST, NotFound, Permanent
-from mlctl.simulator.control_plane import service, workspaces
+from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.blob_store import BlobStore, ItemKind
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import (
@@ -209,8 +208,11 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     is_new = kept(store, registry) is None
     with store.write() as db:
         ensure_workspace(db, WorkspaceHandle(store, handle.scope, region))
+    from mlctl.simulator.control_plane.state import blob_store  # noqa: PLC0415 - few have any
+
     note = {"tags": body.get("tags") or {}, "properties": body.get("properties") or {}}
-    BlobStore(store).put(ItemKind.WORKSPACE, handle.scope.id, note)
+    store_of_bodies = blob_store.BlobStore(store)
+    store_of_bodies.put(blob_store.ItemKind.WORKSPACE, handle.scope.id, note)
     return is_new
 
 
@@ -220,6 +222,8 @@ def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
     Raises:
         NotFound: it is not.
     """
+    from mlctl.simulator.control_plane import workspaces  # noqa: PLC0415 - few have any
+
     handle = kept(store, registry)
     if handle is None:
         text = f"The registry '{registry}' was not found."
@@ -277,5 +281,7 @@ def every(store: Store) -> list[str]:
 
 def delete(store: Store, registry: str) -> None:
     """Delete a registry with all that is in it."""
+    from mlctl.simulator.control_plane import workspaces  # noqa: PLC0415 - as above
+
     described(store, registry, rows.registry_scope(registry))
     workspaces.delete(WorkspaceHandle(store, rows.registry_scope(registry), DEFAULT_LOCATION))
