@@ -161,11 +161,13 @@ def find_all(
     out: dict[Address, StoredResource] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
-        if address.is_newest:
-            newest = find(db, workspace_id, address)
-            out |= {address: newest} if newest else {}
+        if address.is_newest or len(addresses) == 1:
+            resource = find(db, workspace_id, address)
+            out |= {address: resource} if resource else {}
         else:
             exact[address] = address
+    if not exact:
+        return out
     keys = json.dumps([key(address) for address in exact])
     for row in db.execute(
         _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
