@@ -190,10 +190,7 @@ def code_hash(path: Path, content: Files = ON_DISK) -> str:
     """Return the SDK's `get_content_hash` (hash version 202208) of a code file or folder.
 
     Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
-    that order.
-
-    Raises:
-        OSError: something in the folder cannot be read.
+    that order. Raises OSError if something in the folder cannot be read.
     """
     sorted_files = sorted(uploaded(path), key=lambda pair: pair[1].lower())
     digest = digests.begun(str(len(sorted_files)).encode())

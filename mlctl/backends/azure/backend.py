@@ -130,11 +130,7 @@ class AzureBackend(AzureMonitor, AzureScoring):
     def jobs(self) -> AzureJobs:
         return AzureJobs(self.arm, self.scope, self.cloud)
 
-    def usage(
-        self,
-        location: str,
-        families: Collection[str] = (),
-    ) -> builtins.list[Usage]:
+    def usage(self, location: str, families: Collection[str] = ()) -> builtins.list[Usage]:
         """Return all that Azure has: cores and clusters."""
         return capacity.usage(self.arm, self.scope, location, families)
 

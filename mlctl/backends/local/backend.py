@@ -111,10 +111,7 @@ class LocalBackend(
 
         The workspace is created on first use, in `location`. `caller` is the writer in its activity
         log. `wall` returns Unix seconds, for leases. Nodes are billed by `price_list` (None: the
-        store's).
-
-        Raises:
-            LocalStateError: the state cannot be used.
+        store's). Raises LocalStateError if the state cannot be used.
         """
         store = path if isinstance(path, Store) else Store(path)
         store.price_list = price_list or store.price_list
@@ -133,8 +130,7 @@ class LocalBackend(
 
     @property
     def location(self) -> str:
-        with self.handle.store.read() as db:
-            return self.handle.state(db).location
+        return self.handle.current.location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         stored = service.read(self.handle, addresses)

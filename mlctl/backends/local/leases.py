@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from mlctl.backends.ports.lease import (
     LEASE_S,
     Holder,
-    Journals,
+    JournalStore,
     Lease,
     LeaseHeld,
     LeaseLost,
@@ -75,7 +75,7 @@ def _lease(row: LeaseRow) -> Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalJournals(Journals):
+class LocalJournals(JournalStore):
     """The journals of one workspace, in its database; each method does what its port says."""
 
     handle: WorkspaceHandle

@@ -16,9 +16,8 @@ from mlctl.cli.parser.declare import (
     REQUIRED,
     ArgumentSpec,
     CommandGroup,
-    CommandSpec,
+    DeclaredParameter,
     OptionSpec,
-    Parameter,
     Suggest,
 )
 from mlctl.dataclasses import dataclass, field, replace
@@ -158,7 +157,18 @@ def read(
     sections: Mapping[str, str] = MappingProxyType({}),
 ) -> CommandNode:
     """Read the node of a group, with all below it; `sections` are those of its help, by name."""
-    children = {name: _command(spec, (*path, name)) for name, spec in group.commands.items()}
+    children = {
+        name: CommandNode(
+            (*path, name),
+            spec.help,
+            (*_options(spec.parameters), HELP),
+            tuple(_positionals(spec.parameters)),
+            {},
+            spec.run,
+            {parameter.name: parameter.default for parameter in spec.parameters},
+        )
+        for name, spec in group.commands.items()
+    }
     for name, inner_group in group.groups.items():
         below, command = read(inner_group, (*path, name)), children.get(name)
         children[name] = below if command is None else replace(command, children=below.children)
@@ -169,19 +179,7 @@ def read(
     return CommandNode(path, group.help, options, (), children)
 
 
-def _command(spec: CommandSpec, path: tuple[str, ...]) -> CommandNode:
-    return CommandNode(
-        path,
-        spec.help,
-        (*_options(spec.parameters), HELP),
-        tuple(_positionals(spec.parameters)),
-        {},
-        spec.run,
-        {parameter.name: parameter.default for parameter in spec.parameters},
-    )
-
-
-def _options(parameters: Iterable[Parameter]) -> Iterator[Option]:
+def _options(parameters: Iterable[DeclaredParameter]) -> Iterator[Option]:
     for parameter in parameters:
         base, spec = _annotation(parameter)
         if isinstance(spec, OptionSpec):
@@ -200,7 +198,7 @@ def _options(parameters: Iterable[Parameter]) -> Iterator[Option]:
             )
 
 
-def _positionals(parameters: Iterable[Parameter]) -> Iterator[Positional]:
+def _positionals(parameters: Iterable[DeclaredParameter]) -> Iterator[Positional]:
     for parameter in parameters:
         base, spec = _annotation(parameter)
         if isinstance(spec, ArgumentSpec):
@@ -214,7 +212,7 @@ def _parameter(name: str, base: Any, spec: OptionSpec | ArgumentSpec) -> FlagPar
     return FlagParameter(name, get_args(base)[0] if is_list else base, is_list, spec.min, spec.max)
 
 
-def _annotation(parameter: Parameter) -> tuple[Any, Any]:
+def _annotation(parameter: DeclaredParameter) -> tuple[Any, Any]:
     """Return the type without `None`, and its declaration."""
     base, spec, *_ = (*get_args(parameter.annotation), None, None)
     members = [member for member in get_args(base) if member is not NoneType]

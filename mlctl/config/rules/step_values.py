@@ -46,14 +46,10 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                 related += (
                     [given_value.source.label("this is its source")] if given_value.source else []
                 )
-                misfitting = finding(
-                    rule,
-                    pipeline.resource,
-                    step.part.label((INPUTS, str(name))),
-                    f"`{name}` of the component must be {expected}, but gets {got}",
-                    f"give it {expected}, or change the component",
-                    *related,
-                )
+                place = step.part.label((INPUTS, str(name)))
+                message = f"`{name}` of the component must be {expected}, but gets {got}"
+                hint = f"give it {expected}, or change the component"
+                misfitting = finding(rule, pipeline.resource, place, message, hint, *related)
                 # The service takes a pipeline that hands a fraction to a whole number.
                 taken = isinstance(given_value.value, float) and type_of(port) == "integer"
                 yield replace(misfitting, severity=Severity.WARNING) if taken else misfitting

@@ -56,9 +56,8 @@ def add_successors(
     for old, new in successors.items():
         live = live_state.live.get(old)
         if live is not None:
-            decided[old] = Change(
-                *(old, Action.DELETE), live=live, reason=ActionReason.SUPERSEDED, because=new
-            )
+            reason = ActionReason.SUPERSEDED
+            decided[old] = Change(old, Action.DELETE, live=live, reason=reason, because=new)
             _repoint(decided, live_state, old, new)
     return list(decided.values())
 

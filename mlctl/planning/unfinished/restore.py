@@ -26,11 +26,7 @@ NOTE = "an unfinished apply"
 
 
 def restore_values(
-    unfinished: Unfinished,
-    resource: Resource,
-    desired: Values,
-    scope: Scope,
-    ownership: Ownership,
+    unfinished: Unfinished, resource: Resource, desired: Values, scope: Scope, ownership: Ownership
 ) -> Values:
     """Return a recreated resource's values: the files', over those that it had.
 

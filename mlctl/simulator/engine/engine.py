@@ -193,7 +193,7 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
         if not batch.step(world, cluster, job, limit):
             break
         autoscaling.reconcile_ended(world, cluster)
-        if world.log is not None or world.observer is not None:
+        if job.ended is not None or world.log is not None or world.observer is not None:
             break
     job.scheduled = None  # set only now, so that nothing above schedules the event again
     batch.schedule_next(world, job)

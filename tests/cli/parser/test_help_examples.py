@@ -131,12 +131,14 @@ def _samples_not_in(line: str) -> Callable[[str, list[str]], set[str]]:
 def played(
     line: str, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
-    """Run a line: inside this process where it is one command, by a shell where it is more."""
-    words = shlex.split(line)
-    plain = words[0] == "mlctl" and not set(line) & set("|&>$\n")
-    if plain:
+    """Run a line: in this process where it is commands of mlctl, by a shell where it is more."""
+    commands = [shlex.split(command) for command in line.split(" && ")]
+    if all(words[0] == "mlctl" for words in commands) and not set(line) & set("|>$\n"):
         mlctl: Run = shell.inside(folder, patch, capsys)
-        done = mlctl(*words[1:])
+        for words in commands:
+            done = mlctl(*words[1:])
+            if done.code:
+                break
         return done.code, done.err
     program = shell.program(folder / "bin")
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])

@@ -192,6 +192,15 @@ def test_the_error_threshold_counts_files_and_not_mini_batches(threshold: int, s
     assert mini_batches(view).failed_files == (5 if threshold == 0 else 9)
 
 
+def test_a_job_that_fails_while_mini_batches_are_queued_ends_there_in_one_event() -> None:
+    work = BatchWork(per_mini_batch_s=10, fail_probability=0.5)
+    job = batch(200, 0, 2, workload=work, max_retries=1, error_threshold=5)
+    fast = world(*of(cluster(2), job), watched=False)
+    assert engine.finish(fast, "j", EVER)
+    assert fast.jobs["j"].status is JobStatus.FAILED
+    assert ended(fast) == ended(world(*of(cluster(2), job)))
+
+
 def test_the_last_mini_batch_has_what_is_left() -> None:
     job = batch(25, 0, 1, workload=BatchWork(per_file_s=6, per_mini_batch_s=1), mini_batch_size=10)
     assert list(drawn.service_times("0", job)) == [[61, 61, 31]]
