@@ -122,8 +122,8 @@ class _settings:  # noqa: N801 - a context manager
         import uuid
 
         from mlctl.rehearsal.process import Interpreter, find_python, swept
+        from mlctl.running.commands import locked
         from mlctl.running.executor import RunSettings
-        from mlctl.running.place import locked
 
         session, args = self.session, self.args
         try:
