@@ -206,7 +206,7 @@ def carried(values: Sequence[float]) -> int:
     """
     middle = average(values)
     squares = [(value - middle) ** 2 for value in values]
-    fourth = fsum(square * square for square in squares)
+    fourth = fsum([square * square for square in squares])
     return round(fsum(squares) ** 2 / fourth) if fourth > 0 else len(values)
 
 

@@ -110,8 +110,7 @@ def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
     Raises:
         Permanent: it is not in this workspace.
     """
-    with workspace.store.read() as db:
-        state = workspace.state(db)
+    state = workspace.current
     address = batch_jobs.address_in(state, text, kind)
     stored = service.read(workspace, [address]).get(address) if address else None
     if stored is None or address is None:

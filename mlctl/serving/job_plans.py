@@ -105,8 +105,7 @@ class _Reader:
 
     @cached_property
     def state(self) -> WorkspaceState:
-        with self.workspace.store.read() as db:
-            return self.workspace.state(db)
+        return self.workspace.current
 
     def component(self, reference: Data) -> Mapping[str, Data]:
         """Return the spec of a component of the workspace; empty if none is named."""

@@ -20,12 +20,11 @@ from mlctl.cli.forecast.args import (
     executor_of,
     refusals,
     settings_of,
-    weather_of,
     with_beginning,
     write,
 )
 from mlctl.cli.forecast.subject import read_subject, stated_prices
-from mlctl.cli.local.flags import BatchFlags, DelayArgs
+from mlctl.cli.local.flags import BatchFlags, DelayArgs, weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -82,8 +81,6 @@ def advise(
     output: Output = "human",
 ) -> Exit:
     """Find the cheapest settings for a batch job, and show what to change."""
-    from mlctl.render.forecast import advice as render
-
     if patch and subject.override:
         raise UsageError("--override reads the files otherwise, --patch writes them: give one.")
     with refusals():
@@ -93,7 +90,7 @@ def advise(
             return Exit.ERROR
         stated = stated_prices(session, subject)
         data, complete = _advice(session, read, search, wishes, workers, stated)
-    write(session, data, output, render.human, _page)
+    write(session, data, output, "advice")
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
         write_settings(session, read, values, paths or (), output)
@@ -122,7 +119,7 @@ def _advice(
     regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
     if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
         raise UsageError("--price and --low-priority-ratio apply to one size in one region.")
-    places, without_price = known_places(subject, stated, *(regions, sizes))
+    places, without_price = known_places(subject, stated, regions, sizes)
     candidates = search.candidates(
         places, weather.processes(), vary, RecoveryPolicy(), seed, wished
     )
@@ -160,12 +157,6 @@ def _within_quota(
         message = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
         raise ForecastError(message, subject.label("max_instances"))
     return tried, over
-
-
-def _page(data: Mapping[str, Any]) -> str:
-    from mlctl.render.forecast import page as forecast_page
-
-    return forecast_page.advice(data)
 
 
 def quotas(session: Session, subject: Subject) -> Quotas:

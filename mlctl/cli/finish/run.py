@@ -21,8 +21,8 @@ from mlctl.backends.ports.lease import FINISH, JournalStore, SupportsJournals
 from mlctl.cli.az.job_verify import write_outputs
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.cli.finish.options import FinishFormat, Offer, ReportArgs
-from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.subject import with_live
+from mlctl.cli.local.flags import weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
-from mlctl.cli.local.flags import BatchFlags
+from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs
+from mlctl.cli.local.flags import BatchFlags, weather_of
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph

@@ -71,12 +71,7 @@ def _with_flags(deployment: Deployment, path: Path, subject: PathArgs, *, stub: 
         raise RehearsalError("`partition_keys` need rows: use --tabular, or an MLTable")
     slots = subject.workers or deployment.slots
     return replace(
-        deployment,
-        arguments=arguments,
-        model=model,
-        tabular=tabular,
-        stand_ins=stub,
-        slots=slots,
+        deployment, arguments=arguments, model=model, tabular=tabular, stand_ins=stub, slots=slots
     )
 
 
@@ -218,18 +213,14 @@ def _fails(text: str, code: Path) -> str:
     return text
 
 
-ScriptOrYaml = Annotated[str, argument(metavar="PATH")]
-Form = Annotated[RehearsalFormat, flag("--output", "-o")]
-
-
 def rehearse(
     session: Session,
-    path: ScriptOrYaml,
+    path: Annotated[str, argument(metavar="PATH")],
     subject: PathArgs,
     kills: KillArgs,
     runs: RunArgs,
     training: TrainingArgs,
-    output: Form = "human",
+    output: RehearsalFormat = flag("-o", default="human"),
 ) -> Exit:
     """Test a scoring or training script against node losses, on this machine."""
     from mlctl.rehearsal.inputs import RehearsalError

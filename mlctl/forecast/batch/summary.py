@@ -81,8 +81,8 @@ class Summary:
         """
         ended_s = self._counted_s
         return [
-            self._spent(history) if history.done or history.done_s < ended_s else inf
-            for history in self.histories
+            usd if history.done or history.done_s < ended_s else inf
+            for usd, history in zip(self._spent, self.histories, strict=True)
         ]
 
     @cached_property
@@ -99,12 +99,11 @@ class Summary:
         """The seconds before the histories, which count even if the job was not done."""
         return LONGEST_S if self.single_run else 0.0
 
-    def _spent(self, history: History) -> float:
-        """Return the cost of all runs of a history, in USD."""
-        full = self.scenario.price_of(Tier.DEDICATED)
-        return (
-            history.low_s * self.scenario.low_priority_price + history.dedicated_s * full
-        ) / HOUR
+    @cached_property
+    def _spent(self) -> list[float]:
+        """The costs of all runs of each history, in USD."""
+        low, full = self.scenario.low_priority_price, self.scenario.price_of(Tier.DEDICATED)
+        return [(run.low_s * low + run.dedicated_s * full) / HOUR for run in self.histories]
 
     def nearest(self, q: float) -> int | None:
         """Return the number of the history whose first run is nearest to the quantile `q`."""
@@ -191,7 +190,8 @@ class Summary:
     def _until_done(self) -> shape.UntilDoneData:
         """Return all runs under the policy as data."""
         costs, times = self.costs_until_done, self.times_until_done
-        spent = [self._spent(history) for history in self.histories if not history.done]
+        pairs = zip(self._spent, self.histories, strict=True)
+        spent = [usd for usd, history in pairs if not history.done]
         by_chance = begins_by_chance(self.scenario.processes)
         waits = [history.waited for history in self.histories]
         return {

@@ -141,11 +141,14 @@ class Weather:
         return {**data, "source": self.source}
 
 
+_BEGIN_BY_SEED = (Replay, AnyMoment)
+
+
 def placed(processes: tuple[PreemptionProcess, ...], seed: str) -> tuple[PreemptionProcess, ...]:
     """Return the processes of one history, whose seed chooses where traces begin."""
     return tuple(
         traces.begun(process, seed, available=isinstance(process, Replay) and process.available)
-        if isinstance(process, Replay | AnyMoment)
+        if isinstance(process, _BEGIN_BY_SEED)
         else process
         for process in processes
     )

@@ -39,13 +39,6 @@ _LEGEND = {
     Action.DELETE: "  - destroy",
     Action.REPLACE: "-/+ destroy and then create replacement",
 }
-_WILL = {
-    Action.CREATE: "will be created",
-    Action.UPDATE: "will be updated in-place",
-    Action.REPLACE: "must be replaced",
-    Action.DELETE: "will be destroyed",
-    Action.NO_OP: "will not change",
-}
 
 
 def human(
@@ -156,7 +149,7 @@ class _View:
     def change(self, change: Change) -> Iterator[str]:
         """Return the lines of a change."""
         place = self._place(change)
-        title = f"# {change.address} {_WILL[change.action]}"
+        title = f"# {change.address} {plan_text.VERBS[change.action]}"
         yield (
             "  "
             + self._styler.apply(title, Style.BOLD)

@@ -111,11 +111,7 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
         return None
     after = _before(change, scope)
     if after is None:
-        address = change.address
-        names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
-        return pointer.nest(
-            {**{(key,): name for key, name in names.items() if name is not None}, **change.values}
-        )
+        return pointer.nest({**change.address.name_fields, **change.values})
     for field in change.fields:
         if field.after is None:
             pointer.drop(after, field.at)
