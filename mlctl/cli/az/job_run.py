@@ -118,8 +118,8 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
     import uuid
 
     from mlctl.rehearsal.process import Interpreter, find_python, swept
+    from mlctl.running.commands import locked
     from mlctl.running.executor import RunSettings
-    from mlctl.running.place import locked
 
     try:
         python = find_python(args.python)
