@@ -212,25 +212,16 @@ def _coerced(flag: Flag, value: str, field: Schema) -> Data:
     data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
-        hint = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
+        nouns = {"integer": "a whole number", "number": "a number"}
+        noun = nouns.get(str(field.get("type")), "text")
+        hint = f"Allowed values: {allowed}." if allowed else f"It takes {noun}."
         raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {hint}")
     return data
 
 
-def _noun(field: Schema) -> str:
-    return {"integer": "a whole number", "number": "a number"}.get(str(field.get("type")), "text")
-
-
 def _metavar(field: Schema) -> str:
-    match field.get("type"):
-        case "boolean":
-            return SWITCH
-        case "object":
-            return "KEY=VALUE ..."
-        case "array":
-            return "ID ..."
-        case _:
-            return ""
+    metavars = {"boolean": SWITCH, "object": "KEY=VALUE ...", "array": "ID ..."}
+    return metavars.get(str(field.get("type")), "")
 
 
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:

@@ -223,17 +223,13 @@ def _print_instance(session: Session, running: EmulatorInstance, *, as_json: boo
     if as_json:
         session.out_data(inert.as_json(data))
     else:
-        session.out(_instance_text(running))
+        scope = running.scope
+        workspace = f"{scope.resource_group}/{scope.workspace}, subscription {scope.subscription}"
+        session.out(
+            f"Azure Machine Learning is emulated at {running.url}\n  workspace {workspace}\n"
+            '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
+        )
     sys.stdout.flush()
-
-
-def _instance_text(running: EmulatorInstance) -> str:
-    scope = running.scope
-    return (
-        f"Azure Machine Learning is emulated at {running.url}\n"
-        f"  workspace {scope.resource_group}/{scope.workspace}, subscription {scope.subscription}\n"
-        '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
-    )
 
 
 COMMANDS = {

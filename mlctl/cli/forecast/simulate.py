@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlctl.cli.files.validate import Paths, SomePaths
 from mlctl.cli.forecast.args import (
@@ -85,6 +85,8 @@ def simulate(
     output: Output = "human",
 ) -> Exit:
     """Forecast a batch job: how long it takes, what it costs, how likely it is to be cancelled."""
+    from mlctl.forecast.batch.summary import misses
+
     with refusals():
         settings = settings_of(delays, cloud)
         read = read_subject(session, paths or (), subject, work, settings, ignore)
@@ -97,18 +99,13 @@ def simulate(
         for row in data["rows"]:
             why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
             session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
-    if complete and is_refused(session, *_misses(data, limits)):
-        return Exit.REFUSED
+    if complete:
+        name = data["sentence"]["row"]
+        main = next((row for row in data["rows"] if row["name"] == name), data["rows"][-1])
+        reasons = [f"{main['name']}: {why}" for why in misses(main, limits.max_cost)]
+        if is_refused(session, *reasons):
+            return Exit.REFUSED
     return ended(session, complete=complete)
-
-
-def _misses(data: Mapping[str, Any], limits: LimitArgs) -> Iterator[str]:
-    """Yield the limits that the main row exceeds; if absent, the dedicated row."""
-    from mlctl.forecast.batch.summary import misses
-
-    rows = {row["name"]: row for row in data["rows"]}
-    row = rows.get(data["sentence"]["row"]) or data["rows"][-1]
-    yield from (f"{row['name']}: {why}" for why in misses(row, limits.max_cost))
 
 
 def _forecast(

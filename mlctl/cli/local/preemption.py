@@ -202,14 +202,11 @@ def _lines(fitted: Fit) -> Iterator[str]:
         return
     yield f"shocks    {_text(fitted.shocks)} an hour"
     yield f"fraction  {_text(fitted.fraction)} of the nodes that are up fall to one"
+    chance = "p < 0.000001" if fitted.chance < _LEAST_CHANCE else f"p = {fitted.chance:.2g}"
     yield (
         f"Losses come together: without shocks these metrics are {fitted.gain:,.0f} log-units less"
-        f" likely{_chance(fitted.chance)}."
+        f" likely ({chance})."
     )
-
-
-def _chance(chance: float) -> str:
-    return " (p < 0.000001)" if chance < 1e-6 else f" (p = {chance:.2g})"  # noqa: PLR2004
 
 
 def _text(estimate: Estimate) -> str:
@@ -236,6 +233,7 @@ def _document(fitted: Fit) -> dict[str, object]:
     }
 
 
+_LEAST_CHANCE = 1e-6  # below this, a chance is not written out
 _TIERS = ("dedicated", "low_priority")
 
 
