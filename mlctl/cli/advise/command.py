@@ -192,9 +192,8 @@ def _show_plan(session: Session, paths: Sequence[str], output: shared.ForecastFo
         with session.backend() as backend:
             planned = load_and_plan(session, backend, paths, new_report(session, None))
     except (ServiceError, ScopeError) as error:
-        session.note(
-            clean(f"the change cannot be planned, because the workspace cannot be read: {error}")
-        )
+        why = "the workspace cannot be read"
+        session.note(clean(f"the change cannot be planned, because {why}: {error}"))
         return
     if planned is None:
         return

@@ -42,19 +42,15 @@ class WhatArgs:
 
     def options(self, pruning: planning.PruneArgs, settle: float) -> PlanOptions:
         """Return how to plan."""
-        pruning.check()
         if self.resume:
             renames = self.replace_strategy is Strategy.BLUE_GREEN
             flags = {"--target": self.target, "--prune": pruning.prune}
             for flag, value in {**flags, "--replace-strategy": renames}.items():
                 if value:
                     raise UsageError(f"--resume finishes an earlier apply, and takes no {flag}.")
-        return PlanOptions(
+        return pruning.options(
             resuming=self.resume,
             targets=self.target or (),
-            tagged=not pruning.no_tags,
-            prune=pruning.prune,
-            prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
             settle_s=settle,
             keep_going=self.keep_going,

@@ -40,9 +40,8 @@ class PlanArgs:
     replace_strategy: planning.ReplaceStrategy = Strategy.IN_PLACE
     write: bool = flag(default=False)
 
-    def check(self, pruning: planning.PruneArgs) -> None:
-        """Refuse flags that exclude each other."""
-        pruning.check()
+    def options(self, pruning: planning.PruneArgs) -> PlanOptions:
+        """Return how to plan; refuse flags that exclude each other."""
         renames = self.replace_strategy is Strategy.BLUE_GREEN
         if self.destroy and pruning.prune:
             raise UsageError("--destroy deletes what the files declare, --prune what they do not")
@@ -60,15 +59,9 @@ class PlanArgs:
                 "a saved plan writes no files when it is applied, and blue-green writes new names"
                 " into them: add --write, and commit the files with the plan"
             )
-
-    def options(self, pruning: planning.PruneArgs) -> PlanOptions:
-        """Return how to plan."""
-        return PlanOptions(
+        return pruning.options(
             destroying=self.destroy,
             targets=self.target or (),
-            tagged=not pruning.no_tags,
-            prune=pruning.prune,
-            prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
             keep_going=self.keep_going,
         )
@@ -85,10 +78,9 @@ def plan(
 ) -> Exit:
     """Show what apply would change, and why, without writing to the workspace."""
     wanted_forecast = PlanForecast.of(session, forecast, work, destroying=args.destroy)
-    args.check(pruning)
-    report = rules.report(session)
+    options, report = args.options(pruning), rules.report(session)
     with session.backend() as backend:
-        planned = planning.load_and_plan(session, backend, paths, report, args.options(pruning))
+        planned = planning.load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
         document = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
@@ -40,10 +40,12 @@ class PruneArgs:
     prune: bool = flag(default=False)
     prune_limit: int | None = flag(metavar="N", min=0)
 
-    def check(self) -> None:
-        """Refuse a limit without pruning."""
+    def options(self, **settings: Any) -> model.PlanOptions:
+        """Return how to plan, with these other settings; refuse a limit without pruning."""
         if self.prune_limit is not None and not self.prune:
             raise UsageError("--prune-limit needs --prune")
+        tagged, limit = not self.no_tags, self.prune_limit
+        return model.PlanOptions(tagged=tagged, prune=self.prune, prune_limit=limit, **settings)
 
 
 def load_and_plan(

@@ -12,7 +12,7 @@ from mlctl.cli.forecast.subject import read_graph, read_subject, stated_prices
 from mlctl.cli.local.flags import BatchFlags, DelayArgs
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import Ignore
-from mlctl.dataclasses import dataclass, replace
+from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 from mlctl.workload import Workload
@@ -278,12 +278,7 @@ def _workload(args: StepArgs) -> Workload:
     """The work that flags describe; see `workloads.check` for what it raises."""
     from mlctl.simulator.control_plane.jobs import workloads
 
-    workload = Workload(
-        steps=args.steps,
-        seconds_per_step=args.seconds_per_step,
-        seconds_per_checkpoint=args.seconds_per_checkpoint,
-        seconds_to_restore=args.seconds_to_restore,
-    )
+    workload = Workload(**{**asdict(args), "checkpoint_every": None})
     workloads.check(workload)
     return workload
 
