@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files, masking
 from mlctl.cli.app import AZ_VERBS, VERBS, build
-from mlctl.cli.parser import arguments, tree
+from mlctl.cli.parser import arguments
 from mlctl.cli.parser.tree import INSTALL_COMPLETION
 from mlctl.cli.shell import Exit, Session, streams
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -74,7 +74,14 @@ def _run(args: Sequence[str]) -> int:
         sys.stdout.write(next_step(Session(GlobalArgs())) + "\n")
         return Exit.OK
     if line.wants_help or line.command.run is None:
-        _help(line.command)
+        from mlctl.cli.parser import help as page
+        from mlctl.cli.parser.help import examples
+
+        session = Session(GlobalArgs())
+        lines = examples(line.command.path)
+        session.out(
+            page.text(line.command, lines, width=session.width, color=session.color(sys.stdout))
+        )
         return Exit.OK if line.wants_help or not line.command.path else Exit.USAGE
     return _run_command(line, args)
 
@@ -139,16 +146,6 @@ def _offer_completion(line: arguments.CommandLine) -> int:
         "Completion will take effect once you restart the terminal\n"
     )
     return Exit.OK
-
-
-def _help(command: tree.CommandNode) -> None:
-    """Print the help of a command or group."""
-    from mlctl.cli.parser import help as page
-    from mlctl.cli.parser.help import examples
-
-    session = Session(GlobalArgs())
-    lines = examples(command.path)
-    session.out(page.text(command, lines, width=session.width, color=session.color(sys.stdout)))
 
 
 def _read(path: str) -> str:

@@ -19,7 +19,7 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent, ServiceError
 
 if TYPE_CHECKING:
-    from mlctl.forecast.advice.search import Candidate, Wishes
+    from mlctl.forecast.advice.search import Candidate
     from mlctl.forecast.batch.reading import Subject
     from mlctl.forecast.fields import StatedPrices
     from mlctl.forecast.quotas import Quotas
@@ -92,10 +92,14 @@ def _advice(
 ) -> tuple[dict[str, Any], bool]:
     """Return the advice as data, and whether the search completed."""
     from mlctl.forecast.advice import advice, search
+    from mlctl.forecast.advice.search import MONTH_S, Wishes
     from mlctl.forecast.advice.search import places as known_places
     from mlctl.forecast.batch.policy import RecoveryPolicy
+    from mlctl.forecast.batch.reading import check_deadline
 
-    wished = _wishes(wishes, subject)
+    deadline = duration(wishes.deadline) if wishes.deadline is not None else None
+    check_deadline(deadline, subject.scenario.settings)
+    wished = Wishes(deadline, wishes.max_cost, wishes.max_cancel, MONTH_S / wishes.jobs_per_month)
     [weather] = shared.with_beginning([weather_of(args.weather)], args)
     quota = quotas(session, subject)
     vary, seed = parse_vary(args.vary or USUAL), str(args.seed)
@@ -113,15 +117,6 @@ def _advice(
         ranked, complete = search.halve(tried, executor, args.runs, progress.add)
     searched = advice.Searched(tried, ranked, over, quota.source, without_price)
     return advice.document(subject, weather, searched, wished, args.seed), complete
-
-
-def _wishes(args: WishArgs, subject: Subject) -> Wishes:
-    from mlctl.forecast.advice.search import MONTH_S, Wishes
-    from mlctl.forecast.batch.reading import check_deadline
-
-    deadline = duration(args.deadline) if args.deadline is not None else None
-    check_deadline(deadline, subject.scenario.settings)
-    return Wishes(deadline, args.max_cost, args.max_cancel, MONTH_S / args.jobs_per_month)
 
 
 def _within_quota(

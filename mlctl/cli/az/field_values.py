@@ -133,11 +133,12 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
     """
     for flag in flags:
         field = field_of(kind, flag.at)
+        metavars = {"boolean": SWITCH, "object": "KEY=VALUE ...", "array": "ID ..."}
         yield option(
             flag.parameter,
             *flag.names,
             help=flag.help or " ".join(_help(field, defaults=defaults)),
-            metavar=_metavar(field),
+            metavar=metavars.get(str(field.get("type")), ""),
             panel=flag.panel or ARGUMENTS,
             suggest=tuple(enumerated(field)),
         )
@@ -217,11 +218,6 @@ def _coerced(flag: Flag, value: str, field: Schema) -> Data:
         hint = f"Allowed values: {allowed}." if allowed else f"It takes {noun}."
         raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {hint}")
     return data
-
-
-def _metavar(field: Schema) -> str:
-    metavars = {"boolean": SWITCH, "object": "KEY=VALUE ...", "array": "ID ..."}
-    return metavars.get(str(field.get("type")), "")
 
 
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:
