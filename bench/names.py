@@ -80,7 +80,7 @@ def unpacked_tuples(folders: Iterable[Path]) -> Iterator[str]:
             for argument in node.args if isinstance(node, ast.Call) else ():
                 match argument:
                     case ast.Starred(value=ast.Tuple() | ast.List()):
-                        yield f"{path}:{argument.lineno}: a call unpacks a tuple written in place"
+                        yield f"{path}:{argument.lineno}: a call unpacks a tuple written in it"
                     case _:
                         pass
 

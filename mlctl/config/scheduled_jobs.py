@@ -17,12 +17,12 @@ from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.resource import Resource, build, is_local, local_path
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
-from mlctl.source.document import View
+from mlctl.source.document import DocumentView
 from mlctl.source.overlay import DocumentPart, OverlaidDocument
 
 
 @dataclass(frozen=True, eq=False)
-class Within(View):
+class Within(DocumentView):
     """A document as part of another one, at `root`."""
 
     root: Pointer = ()

@@ -18,7 +18,7 @@ from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer
 from mlctl.schema.text import nearest
 from mlctl.source import Document
-from mlctl.source.document import View
+from mlctl.source.document import DocumentView
 from mlctl.source.rules import TOO_BIG
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _SCALARS = (str, bool, int, float)
 
 
 @dataclass(frozen=True, eq=False)
-class FilledDocument(View):
+class FilledDocument(DocumentView):
     """A document with values in place of expressions, at the pointers in `filled`.
 
     Each of these pointers has the roots of its expressions (`var`, `env`).

@@ -28,10 +28,12 @@ class Scope:
     @property
     def id(self) -> str:
         """Return the workspace's ARM id, in the case that the SDK's case-sensitive parsers need."""
-        return (
-            f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
-            f"/providers/{PROVIDER}/workspaces/{self.workspace}"
-        )
+        return f"{self.group}/providers/{PROVIDER}/workspaces/{self.workspace}"
+
+    @property
+    def group(self) -> str:
+        """Return the resource group's ARM id."""
+        return f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
 
     def __str__(self) -> str:
         return f"{self.subscription}/{self.resource_group}/{self.workspace}"

@@ -91,7 +91,7 @@ class Document:
 
 
 @dataclass(frozen=True, eq=False)
-class View(Document):
+class DocumentView(Document):
     """A document that shows another one, the `whole`, or a part of it, at other pointers."""
 
     whole: Document | None = None

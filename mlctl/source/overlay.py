@@ -9,7 +9,7 @@ from mlctl import pointer
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
-from mlctl.source.document import Document, View
+from mlctl.source.document import Document, DocumentView
 
 COMMAND_LINE = "<command line>"
 
@@ -82,7 +82,7 @@ class OverlaidDocument(Document):
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentPart(View):
+class DocumentPart(DocumentView):
     """The part at `root` of a document, as a document of its own."""
 
     root: Pointer = ()

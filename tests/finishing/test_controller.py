@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.lease import Holder, LeaseHeld, LeaseLost
+from mlctl.dataclasses import replace
 from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.order import merge
 from mlctl.finishing.progress import Ending, Progress
@@ -128,6 +129,18 @@ def test_no_more_is_spent_than_the_budget_and_a_step(share: float) -> None:
     dearest = max(run.node_s * progress.order.dedicated_price / HOUR for run in whole.progress.runs)
     assert progress.spent <= budget + dearest
     assert "USD are spent, and the next step costs" in progress.reason
+
+
+def test_a_budget_of_exactly_what_is_left_to_do_is_enough() -> None:
+    calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=1), None)
+    order = ordered(calm)
+    cost = order.step_cost(order.sizes[0], Tier.LOW_PRIORITY)
+    controller = begun(calm, replace(order, max_cost=cost))
+    assert controller.carry_out() is Ending.DONE
+    short = world(1, (), RecoveryPolicy(Way.REMAINING, shards=1), None)
+    controller = begun(short, replace(order, max_cost=cost * 0.999))
+    assert controller.carry_out() is Ending.OVER_BUDGET
+    assert not controller.progress.runs
 
 
 def test_equal_failures_end_it() -> None:

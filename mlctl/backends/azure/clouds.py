@@ -36,20 +36,25 @@ class Cloud:
 # https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall, and for
 # the discovery azure-ai-ml 1.35.2 (`_azure_environments`).
 _AZURE = Cloud(
-    *("AzureCloud", "https://management.azure.com", "https://login.microsoftonline.com"),
+    "AzureCloud",
+    "https://management.azure.com",
+    "https://login.microsoftonline.com",
     "core.windows.net",
     ("ml.azure.com", "api.azureml.ms", "experiments.azureml.net"),
     "https://eastus.api.azureml.ms",
 )
 _CHINA = Cloud(
-    *("AzureChinaCloud", "https://management.chinacloudapi.cn", "https://login.chinacloudapi.cn"),
+    "AzureChinaCloud",
+    "https://management.chinacloudapi.cn",
+    "https://login.chinacloudapi.cn",
     "core.chinacloudapi.cn",
     ("ml.azure.cn", "api.ml.azure.cn"),
     "https://chinaeast2.api.ml.azure.cn",
 )
 _US = Cloud(
     "AzureUSGovernment",
-    *("https://management.usgovcloudapi.net", "https://login.microsoftonline.us"),
+    "https://management.usgovcloudapi.net",
+    "https://login.microsoftonline.us",
     "core.usgovcloudapi.net",
     ("ml.azure.us", "api.ml.azure.us"),
     "https://usgovarizona.api.ml.azure.us",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mlctl.cli.az import args as flags
 from mlctl.cli.az import field_values, read
-from mlctl.cli.parser.declare import CommandGroup, Parameter
+from mlctl.cli.parser.declare import CommandGroup, DeclaredParameter
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
 from mlctl.cli.shell.command import register as register_commands
@@ -46,7 +46,7 @@ class KindCommand(NamedTuple):
     name: str
     body: Callable[[Session, Kind, Any], Exit | None] | str
     args: type[Any]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DeclaredParameter, ...]
     text: str
     fields: tuple[Flag, ...] = ()
 
@@ -152,7 +152,9 @@ def _update(kind: Kind) -> KindCommand:
     return KindCommand("update", "update", flags.WriteArgs, parameters, text, kind.az.update_flags)
 
 
-def _of_assets(kind: Kind, a: str, anywhere: tuple[Parameter, ...]) -> Iterator[KindCommand]:
+def _of_assets(
+    kind: Kind, a: str, anywhere: tuple[DeclaredParameter, ...]
+) -> Iterator[KindCommand]:
     for name, effect in _ARCHIVING.items():
         parameters = (*anywhere, flags.DRY_RUN, *flags.POLICY)
         text = f"{name.capitalize()} a version of {a}, or all of them. {effect}"
@@ -167,7 +169,7 @@ def _of_assets(kind: Kind, a: str, anywhere: tuple[Parameter, ...]) -> Iterator[
         yield KindCommand("download", read.download, flags.DownloadArgs, parameters, text)
 
 
-def _of_clusters(identity: tuple[Parameter, ...]) -> Iterator[KindCommand]:
+def _of_clusters(identity: tuple[DeclaredParameter, ...]) -> Iterator[KindCommand]:
     place = (option("location", "-l", metavar="REGION"),)
     parameters = (*place, option("type_", "--type", "-t"), *flags.POLICY)
     text = "List the VM sizes that a region has, with vCPUs, memory and prices."

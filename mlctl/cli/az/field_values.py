@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mlctl import pointer, schema, source
 from mlctl.cli.az.args import FieldText
-from mlctl.cli.parser.declare import ARGUMENTS, Parameter
+from mlctl.cli.parser.declare import ARGUMENTS, DeclaredParameter
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell import TypedFlag, UsageError
 from mlctl.cli.shell.command import flag_values, option
@@ -125,7 +125,7 @@ def _json(text: str) -> Data:
 _LISTED_BY = {"user_assigned_identities": "resource_id"}
 
 
-def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator[Parameter]:
+def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator[DeclaredParameter]:
     """Return the parameters of flags, with help from the schema of the kind.
 
     `defaults` says whether an absent flag means the default; if it means "unchanged", none is

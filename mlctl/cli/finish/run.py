@@ -27,10 +27,10 @@ from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
 from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.controller import Controller, RunState
+from mlctl.finishing.controller import Controller
 from mlctl.finishing.order import Order, merge
 from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
-from mlctl.finishing.progress import Progress, Record
+from mlctl.finishing.progress import Progress, Record, RunState
 from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.fields import ForecastError, StatedPrices

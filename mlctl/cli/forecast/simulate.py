@@ -265,11 +265,11 @@ def training(
         subject = read(graph, request)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, weathers_, shared.tiers_of(study.tier))
-        options = training_report.Options(str(study.seed), study.runs or shared.RUNS, main)
+        seed, runs = str(study.seed), study.runs or shared.RUNS
         with shared.executor_of(workers) as executor:
             with shared.ProgressLine(session) as progress:
-                gathered = training_report.gathered(rows, options, executor, progress.add)
-            data = training_report.document(subject, gathered, options, executor)
+                gathered = training_report.gathered(rows, seed, runs, executor, progress.add)
+            data = training_report.document(subject, gathered, seed, runs, main, executor)
     shared.write(session, data, output, "training")
     return shared.ended(session, complete=gathered.complete)
 

@@ -20,7 +20,7 @@ REQUIRED = object()  # the default of a parameter that has none
 Suggest = Sequence[str] | Callable[[], Sequence[str]]
 
 
-class Parameter(NamedTuple):
+class DeclaredParameter(NamedTuple):
     """A parameter of a command's function: what it holds, and its flag or positional."""
 
     name: str
@@ -76,7 +76,7 @@ def argument(*, default: Any = ..., **facts: Any) -> Any:
     return _declaration(lambda _: ArgumentSpec(**facts), default)
 
 
-def declared(name: str, hint: Any, default: Any) -> Parameter:
+def declared(name: str, hint: Any, default: Any) -> DeclaredParameter:
     """A parameter with what `flag` or `argument` said of it, or of its type.
 
     `default` is that of a function's parameter, or the field of a dataclass.
@@ -89,7 +89,7 @@ def declared(name: str, hint: Any, default: Any) -> Parameter:
         hint = Annotated[hint, metadata[_SPEC](name)]
     elif hasattr(hint, "__metadata__"):
         hint = Annotated[hint.__origin__, hint.__metadata__[0].metadata[_SPEC](name)]
-    return Parameter(name, hint, default)
+    return DeclaredParameter(name, hint, default)
 
 
 def _declaration(spec: Callable[[str], OptionSpec | ArgumentSpec], default: Any) -> Any:
@@ -101,7 +101,7 @@ class CommandSpec:
     """A command: the function that runs it, and its help."""
 
     run: Callable[..., int]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DeclaredParameter, ...]
     help: str
 
 
@@ -110,6 +110,6 @@ class CommandGroup:
     """Commands and groups by name, and the flags that may precede them."""
 
     help: str = ""
-    shared: tuple[Parameter, ...] = ()
+    shared: tuple[DeclaredParameter, ...] = ()
     commands: dict[str, CommandSpec] = field(default_factory=dict)
     groups: dict[str, CommandGroup] = field(default_factory=dict)

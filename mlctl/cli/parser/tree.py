@@ -16,8 +16,8 @@ from mlctl.cli.parser.declare import (
     REQUIRED,
     ArgumentSpec,
     CommandGroup,
+    DeclaredParameter,
     OptionSpec,
-    Parameter,
     Suggest,
 )
 from mlctl.dataclasses import dataclass, field, replace
@@ -179,7 +179,7 @@ def read(
     return CommandNode(path, group.help, options, (), children)
 
 
-def _options(parameters: Iterable[Parameter]) -> Iterator[Option]:
+def _options(parameters: Iterable[DeclaredParameter]) -> Iterator[Option]:
     for parameter in parameters:
         base, spec = _annotation(parameter)
         if isinstance(spec, OptionSpec):
@@ -198,7 +198,7 @@ def _options(parameters: Iterable[Parameter]) -> Iterator[Option]:
             )
 
 
-def _positionals(parameters: Iterable[Parameter]) -> Iterator[Positional]:
+def _positionals(parameters: Iterable[DeclaredParameter]) -> Iterator[Positional]:
     for parameter in parameters:
         base, spec = _annotation(parameter)
         if isinstance(spec, ArgumentSpec):
@@ -212,7 +212,7 @@ def _parameter(name: str, base: Any, spec: OptionSpec | ArgumentSpec) -> FlagPar
     return FlagParameter(name, get_args(base)[0] if is_list else base, is_list, spec.min, spec.max)
 
 
-def _annotation(parameter: Parameter) -> tuple[Any, Any]:
+def _annotation(parameter: DeclaredParameter) -> tuple[Any, Any]:
     """Return the type without `None`, and its declaration."""
     base, spec, *_ = (*get_args(parameter.annotation), None, None)
     members = [member for member in get_args(base) if member is not NoneType]

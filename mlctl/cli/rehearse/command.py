@@ -245,7 +245,7 @@ def rehearse(
 
 def _code(session: Session, path: str, subject: PathArgs, runs: RunArgs) -> Deployment | Training:
     """Return the deployment or training job that PATH names."""
-    from mlctl.rehearsal.documents import Selected, from_documents
+    from mlctl.rehearsal.documents import from_documents
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.scoring.deployment import Deployment
     from mlctl.rehearsal.scoring.lines import Script
@@ -255,8 +255,7 @@ def _code(session: Session, path: str, subject: PathArgs, runs: RunArgs) -> Depl
     if file.suffix != ".py":
         loaded = session.loader(new_report(session), scripts=False).load([path])
         inputs = None if subject.input is None else Path(subject.input)
-        selected = Selected(subject.deployment, inputs, runs.nodes)
-        return from_documents(path, loaded, selected, stub=runs.stub)
+        return from_documents(path, loaded, subject.deployment, inputs, runs.nodes, stub=runs.stub)
     if not files.is_file(file):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(file)

@@ -12,7 +12,7 @@ from mlctl.cli.parser.declare import (
     REQUIRED,
     CommandGroup,
     CommandSpec,
-    Parameter,
+    DeclaredParameter,
     declared,
     option_spec,
 )
@@ -68,7 +68,7 @@ def add(
     group: CommandGroup,
     name: str,
     body: Body,
-    own: Iterable[Parameter],
+    own: Iterable[DeclaredParameter],
     text: str,
     *,
     of_project: bool = True,
@@ -96,7 +96,7 @@ def option(
     default: Any = None,
     metavar: str = "",
     **facts: Any,
-) -> Parameter:
+) -> DeclaredParameter:
     """Build a parameter that is a flag, as `flag` declares it.
 
     With a metavar that ends in SEVERAL, the parameter is a `list[TypedFlag]`.
@@ -104,10 +104,10 @@ def option(
     if metavar.endswith(SEVERAL):
         type_ = list[TypedFlag] | None
     annotation = Annotated[type_, option_spec(name, *names, metavar=metavar, **facts)]
-    return Parameter(name, annotation, REQUIRED if default is ... else default)
+    return DeclaredParameter(name, annotation, REQUIRED if default is ... else default)
 
 
-def switch(name: str, *names: str, **facts: Any) -> Parameter:
+def switch(name: str, *names: str, **facts: Any) -> DeclaredParameter:
     """Build a parameter that is true if its flag is given."""
     return option(name, *names, type_=bool, default=False, **facts)
 
@@ -125,7 +125,7 @@ def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
     return [value for occurrence in occurrences for value in occurrence.values if value]
 
 
-def parameters(of: Callable[..., Any]) -> Iterator[Parameter]:
+def parameters(of: Callable[..., Any]) -> Iterator[DeclaredParameter]:
     """Return the parameters of a function; for a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
     defaults: Mapping[str, Any] = (

@@ -10,7 +10,7 @@ from mlctl.kinds import Address, Scope, kind_of, routes
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, form_of_body, state
 from mlctl.masking import masked
-from mlctl.planning.cost import of_plan
+from mlctl.planning.cost import PlanCost, of_plan
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, PlanSummary
 from mlctl.planning.steps.routing import routed_by
 from mlctl.pointer import Data, Pointer, dotted
@@ -48,16 +48,18 @@ def human(
     width: int = 100,
     verbose: bool = False,
     room: int | None = None,
+    costs: PlanCost | None = None,
 ) -> str:
     """Render the plan as text, with a final line break.
 
     `verbose` names the line behind every changed field, and shows what the service fills in. If the
     changes exceed `room` (in bytes), the first are shown, and the number of the others.
+    `costs` are those of the plan, if they were computed already.
     """
     styler = Styler(color)
     parts = []
     if plan.pending:
-        parts.append("\n".join(_body(plan, styler, width, room, verbose=verbose)))
+        parts.append("\n".join(_body(plan, styler, width, room, costs, verbose=verbose)))
     elif plan.in_motion and not plan.errors:
         parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
     elif plan.orphans and not plan.errors:
@@ -100,7 +102,13 @@ def summary(numbers: PlanSummary) -> str:
 
 
 def _body(
-    plan: Plan, styler: Styler, width: int, room: int | None, *, verbose: bool
+    plan: Plan,
+    styler: Styler,
+    width: int,
+    room: int | None,
+    costs: PlanCost | None,
+    *,
+    verbose: bool,
 ) -> Iterator[str]:
     present = {change.action for change in plan.pending}
     yield _SYMBOLS
@@ -117,7 +125,7 @@ def _body(
         yield f"{block}\n"
     yield styler.apply(summary(plan.summary), Style.BOLD)
     heads = True
-    for line in cost.human(of_plan(plan), width):
+    for line in cost.human(costs or of_plan(plan), width):
         yield f"\n{styler.apply(line, Style.BOLD)}" if heads else line
         heads = False
 
