@@ -138,10 +138,7 @@ def _azure(diagnostic: Diagnostic, report: Report) -> str:
     }
     if diagnostic.primary:
         span = diagnostic.primary.span
-        properties |= {
-            "sourcepath": _path(diagnostic.primary),
-            "linenumber": span.line + 1,
-        }
+        properties |= {"sourcepath": _path(diagnostic.primary), "linenumber": span.line + 1}
         properties["columnnumber"] = span.column + 1
     properties["code"] = diagnostic.rule.code
     settings = ";".join(f"{name}={_setting(str(value))}" for name, value in properties.items())
