@@ -10,7 +10,7 @@ from pathlib import Path
 _LOCK = ".mlctl-run"  # also what says that all in the folder may be replaced
 
 
-def locked(folder: Path) -> int:
+def lock(folder: Path) -> int:
     """Make the folder, and a lock on it that the end of this process frees; its descriptor.
 
     Raises:

@@ -31,7 +31,7 @@ from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans, jobs
-from mlctl.serving.deployments import CodeSettings, asset_uri, located, of_body
+from mlctl.serving.deployments import CodeSettings, asset_uri, locate, of_body
 from mlctl.serving.servers import ScriptError, Worker, load_failure
 from mlctl.simulator.control_plane import local_paths, service
 from mlctl.simulator.control_plane.jobs import artifacts, creation
@@ -200,7 +200,7 @@ def _paths(uri: str, code: CodeSettings) -> list[str]:
     Raises:
         Permanent: they are missing.
     """
-    path = files.expanded(local_path(uri)) if is_local(uri) else located(uri, "the input", code)
+    path = files.expanded(local_path(uri)) if is_local(uri) else locate(uri, "the input", code)
     try:
         inputs = Inputs.find(path)
     except RehearsalError as error:

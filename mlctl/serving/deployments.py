@@ -98,7 +98,7 @@ def _files(workspace: WorkspaceHandle, kind: str, text: str, code: CodeSettings)
     Raises:
         Permanent: it is elsewhere, or its files are missing.
     """
-    return located(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
+    return locate(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
 
 
 def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
@@ -117,7 +117,7 @@ def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
     return str(stored.body["properties"].get(_URIS[kind]) or "")
 
 
-def located(uri: str, label: str, code: CodeSettings) -> Path:
+def locate(uri: str, label: str, code: CodeSettings) -> Path:
     """Return the files that a URI names.
 
     Raises:

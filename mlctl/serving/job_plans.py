@@ -24,7 +24,7 @@ from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running import model
 from mlctl.running.planner import in_loop, trials_of
 from mlctl.service_errors import Permanent
-from mlctl.serving.deployments import CodeSettings, asset_uri, located
+from mlctl.serving.deployments import CodeSettings, asset_uri, locate
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.jobs import batch_jobs, pipeline_nodes
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
@@ -248,7 +248,7 @@ class _Reader:
         if reference.startswith("/subscriptions/") or text.startswith("azureml:"):
             is_asset = "://" not in reference
             uri = asset_uri(self.workspace, kind, f"azureml:{reference}") if is_asset else text
-        return files.real(located(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
+        return files.real(locate(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
 
 
 def _type(node: PipelineNode, key: str, item: Data) -> str:

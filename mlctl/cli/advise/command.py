@@ -16,9 +16,9 @@ from mlctl.cli.forecast.args import (
     ProgressLine,
     SubjectArgs,
     WorkerArgs,
-    ended,
     executor_of,
     refusals,
+    report_end,
     settings_of,
     weather_of,
     with_beginning,
@@ -97,7 +97,7 @@ def advise(
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
         write_settings(session, read, values, paths or (), output)
-    return ended(session, complete=complete)
+    return report_end(session, complete=complete)
 
 
 def _advice(
@@ -193,9 +193,9 @@ def write_settings(
 ) -> None:
     """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
-    from mlctl.forecast.advice.advice import patched
+    from mlctl.forecast.advice.advice import patch_files
 
-    changed, unwritten = patched(subject, settings)
+    changed, unwritten = patch_files(subject, settings)
     places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
     for rewrite in changed:
         file = rewrite.path

@@ -52,7 +52,7 @@ def invoke(
     workload_ = workload_flags.workload_of(work)
     data = document(job, session.loader(Report()).variables)
     counted = count_files(data)
-    with jobs.opened(session) as runs:
+    with jobs.open_jobs(session) as runs:
         workload_flags.check(runs, workload, work)
         python = python_of(session, running) if backend_is_local(session, running) else None
         if workload_.files is None and python is None:
@@ -106,7 +106,7 @@ def of_deployment(
 
 
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
-    with jobs.opened(session) as runs:
+    with jobs.open_jobs(session) as runs:
         listed = runs.list(endpoint, deployment)
         jobs.print_job(session, listed, printing)
 

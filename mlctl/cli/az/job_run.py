@@ -123,7 +123,7 @@ class _settings:  # noqa: N801 - a context manager
 
         from mlctl.rehearsal.process import Interpreter, find_python, swept
         from mlctl.running.executor import RunSettings
-        from mlctl.running.place import locked
+        from mlctl.running.place import lock
 
         session, args = self.session, self.args
         try:
@@ -134,7 +134,7 @@ class _settings:  # noqa: N801 - a context manager
         try:
             if args.keep is None:
                 files.make_ignored_folder(Path(".mlctl"))
-            self.lock = locked(folder)
+            self.lock = lock(folder)
         except OSError as error:
             why = f"cannot use the folder `{folder}`: {error.strerror or error}"
             raise InvalidValue(why, flag="--keep") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlctl.backends.ports.jobs import Job, JobProgress, Jobs, SupportsEventLog, SupportsLogs
-from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
+from mlctl.cli.az.jobs import EVER, Limit, Name, open_jobs, report_end, write
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
@@ -25,13 +25,13 @@ def stream(
 ) -> Exit:
     """Stream a job until it ends. Exits with 1 unless it completed."""
     length = duration(limit)
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         if events is not None and not isinstance(jobs, SupportsEventLog):
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
         job = _stream(session, jobs, name, length)
         if events is not None and isinstance(jobs, SupportsEventLog):
             write(expanded(events), (f"{line}\n" for line in jobs.event_log(name)))
-    return ended(session, job)
+    return report_end(session, job)
 
 
 def _stream(session: Session, jobs: Jobs, name: str, length: float) -> Job:

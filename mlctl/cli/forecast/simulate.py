@@ -18,10 +18,10 @@ from mlctl.cli.forecast.args import (
     ProgressLine,
     SubjectArgs,
     WorkerArgs,
-    ended,
     executor_of,
     is_refused,
     refusals,
+    report_end,
     settings_of,
     tiers_of,
     weathers,
@@ -101,7 +101,7 @@ def simulate(
             session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
     if complete and is_refused(session, *_misses(data, limits)):
         return Exit.REFUSED
-    return ended(session, complete=complete)
+    return report_end(session, complete=complete)
 
 
 def _misses(data: Mapping[str, Any], limits: LimitArgs) -> Iterator[str]:
@@ -302,7 +302,7 @@ def training(
                 gathered = training_report.gathered(rows, options, executor, progress.add)
             data = training_report.document(subject, gathered, options, executor)
     write(session, data, output, training_forecast.human, _training_page)
-    return ended(session, complete=gathered.complete)
+    return report_end(session, complete=gathered.complete)
 
 
 def _workload(args: StepArgs) -> Workload:

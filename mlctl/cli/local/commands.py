@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.cli.local import cloud, faults, preemption, settings
-from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.cloud import open_cloud
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.code import CodeArgs, key, python_of, read, write
@@ -57,7 +57,7 @@ def suppose(
 ) -> None:
     """Create stand-ins for resources of a real workspace, so that files can be planned."""
     parsed = [_address(text) for text in addresses]
-    with opened(session) as local:
+    with open_cloud(session) as local:
         existing = local.read(parsed)
         for address in parsed:
             if address in existing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Literal, TypeAlias
 
-from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.cloud import open_cloud
 from mlctl.cli.shell import InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, Query, print_data
@@ -62,7 +62,7 @@ def add(
 ) -> None:
     """Make future calls fail, in the cloud or on the network to its emulator."""
     fault = flags.fault(trouble)
-    with opened(session) as local:
+    with open_cloud(session) as local:
         session.out(str(control.add_fault(local.handle, fault)))
     if isinstance(fault, HttpFault) and not _is_emulated():
         session.note(
@@ -73,7 +73,7 @@ def add(
 
 def list_(session: Session, output: Output = "table", query: Query = None) -> None:
     """List the faults and how many calls each has matched."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         data = [fault.to_json() for fault in control.status(local.handle).faults]
         print_data(session, data, output, query)
 
@@ -83,7 +83,7 @@ def clear(
     numbers: list[int] | None = argument(default=None, metavar="NUMBER"),
 ) -> None:
     """Remove faults of the cloud and of the network."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         session.note(f"{control.clear_faults(local.handle, numbers or ())} removed")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from mlctl.cli.local import flags as workload_flags
-from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.cloud import open_cloud
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
 from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
@@ -33,7 +33,7 @@ def delays_set(
         raise UsageError(
             f"give at least one of: {', '.join(f'--{name}' for name in texts)} or --cv."
         )
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.configure(cloud.handle, changes)
 
 
@@ -42,7 +42,7 @@ def delays_show(session: Session, output: Output = "table", query: Query = None)
     from mlctl.simulator.control_plane import disruptions
 
     names = {**{f"{name}_s": name for name in DelayArgs.__annotations__}, "delay_cv": "cv"}
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {"delay": names[delay.name], "value": delay.value, "meaning": delay.why}
             for delay in disruptions.parameters(cloud.handle)
@@ -59,7 +59,7 @@ def settings_set(
     from mlctl.simulator.control_plane import disruptions
 
     changes: dict[str, object] = dict(pair(text) for text in pairs)
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.configure(cloud.handle, changes)
 
 
@@ -67,7 +67,7 @@ def settings_list(session: Session, output: Output = "table", query: Query = Non
     """List the settings of the simulated cloud, and the source of each value."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {
                 "setting": setting.name,
@@ -91,7 +91,7 @@ def tenancy_set(
     from mlctl.simulator.engine.model import SharedQueueSettings
 
     length = duration(mean)
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         creation.set_shared_queue(cloud.handle, SharedQueueSettings(slots, arrivals, length))
 
 
@@ -107,7 +107,7 @@ def workload_set(
     workload = workload_flags.workload_of(batch, training)
     if all(value is None for value in asdict(workload).values()):
         raise UsageError("describe the work: --seconds-per-file, --steps, ...")
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.set_workload(cloud.handle, name, workload)
 
 
@@ -115,7 +115,7 @@ def workload_list(session: Session, output: Output = "json", query: Query = None
     """List the workloads: the amount and duration of work for jobs that name them."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {
                 "name": name,

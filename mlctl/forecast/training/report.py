@@ -197,7 +197,7 @@ def _exact(scenario: TrainingScenario) -> dict[str, Data] | None:
 
 
 def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dict[str, Data]:
-    why = training.obstacle(training.unlimited(main.scenario))
+    why = training.obstacle(training.without_limit(main.scenario))
     study = TrainingStudy(main.scenario, options.seed)
     intervals = training.intervals(study, min(options.runs, _TRIALS), executor)
     return {

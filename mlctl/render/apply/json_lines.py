@@ -102,7 +102,7 @@ def refuse(report: Report, stream: MessageStream) -> None:
     _findings(report, stream)
 
 
-def held(error: LeaseHeld, stream: MessageStream) -> None:
+def blocked_line(error: LeaseHeld, stream: MessageStream) -> None:
     """Write the version and the holder of the lease that blocks the apply."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     diagnostic = {

@@ -9,7 +9,7 @@ from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import BAD_REQUEST, NotFound, Permanent
 from mlctl.simulator.control_plane import workspaces
-from mlctl.simulator.control_plane.registries import kept, written
+from mlctl.simulator.control_plane.registries import find_store, store_to_write
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.blob_store import BlobStore, ItemKind
 from mlctl.simulator.control_plane.state.store import Store
@@ -39,8 +39,8 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     if region not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise Permanent("LocationNotAvailableForResourceType", text, target="location")
-    handle = written(store, registry)
-    is_new = kept(store, registry) is None
+    handle = store_to_write(store, registry)
+    is_new = find_store(store, registry) is None
     with store.write() as db:
         ensure_workspace(db, WorkspaceHandle(store, handle.scope, region))
     note = {"tags": body.get("tags") or {}, "properties": body.get("properties") or {}}
@@ -48,13 +48,13 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     return is_new
 
 
-def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
+def arm_body(store: Store, registry: str, group: Scope) -> dict[str, Data]:
     """Return the ARM body of a stored registry, as in the resource group of a scope.
 
     Raises:
         NotFound: it is not.
     """
-    handle = kept(store, registry)
+    handle = find_store(store, registry)
     if handle is None:
         text = f"The registry '{registry}' was not found."
         raise NotFound("ResourceNotFound", text, status=404)
@@ -110,5 +110,5 @@ def every(store: Store) -> list[str]:
 
 def delete(store: Store, registry: str) -> None:
     """Delete a registry with all that is in it."""
-    described(store, registry, rows.registry_scope(registry))
+    arm_body(store, registry, rows.registry_scope(registry))
     workspaces.delete(WorkspaceHandle(store, rows.registry_scope(registry), DEFAULT_LOCATION))

@@ -33,14 +33,14 @@ _PUBLIC = ("azureml", "huggingface", "nvidia")
 _IMAGES = "mcr.microsoft.com/azureml/curated"
 
 
-def kept(store: Store, registry: str) -> WorkspaceHandle | None:
+def find_store(store: Store, registry: str) -> WorkspaceHandle | None:
     """Return the store of a registry that was created or written to here; None for others."""
     with store.read() as db:
         state = rows.workspace_state(db, rows.registry_scope(registry), DEFAULT_LOCATION)
     return WorkspaceHandle(store, state.scope, state.location) if state.id != NO_WORKSPACE else None
 
 
-def written(store: Store, registry: str) -> WorkspaceHandle:
+def store_to_write(store: Store, registry: str) -> WorkspaceHandle:
     """Return the store of a registry to write to; a first write creates the registry.
 
     Raises:
@@ -50,7 +50,7 @@ def written(store: Store, registry: str) -> WorkspaceHandle:
         text = f"The registry `{registry}` is Microsoft's: it is read, not written."
         raise Permanent("AuthorizationFailed", text, status=403)
     scope = rows.registry_scope(registry)
-    return kept(store, registry) or WorkspaceHandle(store, scope, DEFAULT_LOCATION)
+    return find_store(store, registry) or WorkspaceHandle(store, scope, DEFAULT_LOCATION)
 
 
 def is_public(registry: str) -> bool:
@@ -68,15 +68,17 @@ def share(source: WorkspaceHandle, address: Address, registry: str, target: Addr
     stored = service.read(source, [address]).get(address)
     if stored is None:
         raise missing(address)
-    service.put(written(source.store, registry), target, {"properties": stored.body["properties"]})
+    service.put(
+        store_to_write(source.store, registry), target, {"properties": stored.body["properties"]}
+    )
 
 
-def shown(registry: str, data: Data) -> Data:
+def with_global_ids(registry: str, data: Data) -> Data:
     """Return stored data of a registry, with the ids by which everybody names its assets."""
     if isinstance(data, dict):
-        return {key: shown(registry, value) for key, value in data.items()}
+        return {key: with_global_ids(registry, value) for key, value in data.items()}
     if isinstance(data, list):
-        return [shown(registry, value) for value in data]
+        return [with_global_ids(registry, value) for value in data]
     if not isinstance(data, str) or "registries" not in data:
         return data
     prefix = re.escape(f"/subscriptions/registries/resourceGroups/registries/providers/{PROVIDER}")
