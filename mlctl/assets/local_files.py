@@ -143,10 +143,7 @@ class _Resolver:
     def _resolve_steps(
         self, resource: Resource, field: Field, jobs: Mapping[str, Data], parents: tuple[Path, ...]
     ) -> Generator[Resource, None, dict[str, Data]]:
-        """Yield the components of steps, from files or inline; return steps that refer to them.
-
-        Steps that are no mappings are left as they are: the schema has refused them.
-        """
+        """Yield the components of steps, from files or inline; return steps that refer to them."""
         from mlctl.kinds.steps import FILE, INLINE, SOURCE  # noqa: PLC0415 - most kinds have none
 
         components: dict[str, Resource] = {}
@@ -225,10 +222,7 @@ def _build_inline_component(
 def _resolve_collections(
     resource: Resource, field: Field, value: Mapping[str, Data]
 ) -> Generator[Resource, None, dict[str, Data]]:
-    """Yield a deployment's data assets for collection; return the collector that refers to them.
-
-    They have their own names, which azure-ai-ml 1.35.2 gives them, and no owner.
-    """
+    """Yield a deployment's data assets for collection, without owner; return the collector."""
     declared, collections = value.get("collections"), dict[str, Data]()
     for name, collection in declared.items() if isinstance(declared, Mapping) else ():
         collections[name] = collection

@@ -49,10 +49,7 @@ def conda(value: Data) -> str:
 
 
 def _environment_hash(asset: Resource) -> str:
-    """Return the version that azure-ai-ml 1.35.2 gives to an inline environment.
-
-    Origin: `Environment._generate_anonymous_name_version`.
-    """
+    """Return an inline environment's version (`Environment._generate_anonymous_name_version`)."""
     content = pointer.nest(asset.values)
     context = pointer.get(content, ("build", "path"))
     if context is not None:

@@ -34,7 +34,7 @@ def studio(
     from mlctl.emulator.http import host_check, server
     from mlctl.emulator.instance_file import EmulatorInstance, find_running
     from mlctl.studio import FILE
-    from mlctl.studio.site import Desk, Site
+    from mlctl.studio.site import Site
     from mlctl.studio.watch import Watch
 
     token, folders = secrets.token_urlsafe(24), paths or ["."]
@@ -65,9 +65,9 @@ def studio(
 
                 webbrowser.open(f"{url}/{token}/")
 
-        desk = Desk(plan=lambda: _plan(session, watch.backend, folders))
         hint = "The studio only serves this machine: open the address that it printed."
-        answer = host_check.with_host_check(Site(watch, token, desk), _HOST, (), hint)
+        site = Site(watch, token, lambda: _plan(session, watch.backend, folders))
+        answer = host_check.with_host_check(site, _HOST, (), hint)
         try:
             server.serve(answer, listener, None, started, threads=True)
         finally:

@@ -15,7 +15,7 @@ from mlctl.config.rules.paths import MISSING_PATH
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind, kind_of_schema
-from mlctl.kinds.registry import OTHERS, by_schema, infer, other_of
+from mlctl.kinds.registry import by_schema, infer, other_of, others
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, placeholder, with_article
@@ -132,10 +132,7 @@ class DocumentKinds:
         return meant
 
     def _leaves_out(self, file: SourceFile, document: Document, kind: Kind) -> bool:
-        """Leave out what cannot be planned: a job, or a schedule that is only checked.
-
-        There is a note if it was found in a folder, else a finding.
-        """
+        """Leave out a job, or what is only checked: a note in a folder, else a finding."""
         name, why = document.source.name, kind.not_run.get(kind.form_of(document.data).name)
         if kind.runs and file.explicit:
             message = "this is a job, which runs once and cannot be planned"
@@ -164,9 +161,10 @@ class DocumentKinds:
         url = document.data.get("$schema")
         name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
         name = name or other_of(document.data)
-        other = OTHERS.get(str(name).casefold(), OTHERS["connection"])
-        if str(name).casefold() in OTHERS or str(name).casefold().endswith("connection"):
-            self._check_for_others(file, document, str(name), *other)
+        word = str(name).casefold()
+        word = "connection" if word.endswith("connection") else word
+        if name and word in others():
+            self._check_for_others(file, document, str(name), *others()[word])
             return
         reason = (
             f"mlctl does not know the kind `{name}`"

@@ -244,10 +244,7 @@ class Loader:
     def _build_resource(
         self, file: SourceFile, document: Document, kinds: DocumentKinds, named_files: _NamedPaths
     ) -> Resource | None:
-        """Build the resource of a document; None if it is left out or part of another document.
-
-        A component that a document in the same folder names by path belongs to that document.
-        """
+        """Build the resource of a document; None if it is left out or part of another document."""
         kind = kinds.of(file, document)
         if kind is None or (
             kind.content.named_by_path and not file.explicit and file.path in named_files

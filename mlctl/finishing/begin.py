@@ -71,15 +71,14 @@ def compare_policies(
     deadline_s: float | None,
     *,
     makes_twin: bool = False,
-    seed: str = "0",
 ) -> list[PolicyForecast]:
     """Forecast each policy and return the options, best first.
 
     `shards` None means the cheapest number. If the twin must be created first (`makes_twin`), the
     policies that watch the deadline allow for the time that takes.
     """
-    count = shards or _find_best_shards(scenario, seed)
-    studies = [Study(scenario, replace(policy, shards=count), seed) for policy in policies]
+    count = shards or _find_best_shards(scenario)
+    studies = [Study(scenario, replace(policy, shards=count)) for policy in policies]
     return rank_studies(studies, deadline_s, makes_twin=makes_twin)
 
 
@@ -100,12 +99,12 @@ def default_policies(deadline_s: float | None) -> list[RecoveryPolicy]:
     return [RecoveryPolicy(way) for way in ways] + [RecoveryPolicy(Way.DEDICATED)]
 
 
-def _find_best_shards(scenario: Scenario, seed: str) -> int:
+def _find_best_shards(scenario: Scenario) -> int:
     policy = RecoveryPolicy(Way.REMAINING)
     # Each shard should give every node a few mini-batches; otherwise nodes idle at its end.
     most = max(scenario.mini_batches // (scenario.nodes * scenario.job.concurrency * 2), 1)
     candidates = [
-        _forecast_option(Study(scenario, replace(policy, shards=count), seed), _FEW, None)
+        _forecast_option(Study(scenario, replace(policy, shards=count)), _FEW, None)
         for count in sorted({min(count, most) for count in _SHARDS})
     ]
     best = min(candidates, key=lambda option: option.rank)

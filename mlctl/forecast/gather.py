@@ -129,9 +129,6 @@ def gather(
 
     `following` returns a row's next histories after those it has, if any. `note` is called with the
     number of new ones.
-
-    Raises:
-        KeyboardInterrupt: there are none yet.
     """
     gathered: Gathered[R, H] = Gathered([(row, []) for row, _ in rows])
     unfinished = [
@@ -152,13 +149,13 @@ def gather(
     return gathered
 
 
-def growing(start: int, end: int, first: int = _FIRST) -> list[range]:
+def growing(start: int, end: int) -> list[range]:
     """Return the histories from number `start` to `end`: a few, then more and more.
 
     So every row soon has some, however many there will be.
     """
-    pieces = []
+    pieces, count = [], _FIRST
     while start < end:
-        pieces.append(range(start, min(start + first, end)))
-        start, first = pieces[-1].stop, 2 * first
+        pieces.append(range(start, min(start + count, end)))
+        start, count = pieces[-1].stop, 2 * count
     return pieces

@@ -99,11 +99,9 @@ class EngineCloud:
 
     @property
     def now(self) -> float:
-        """Return the seconds since the history began."""
         return self.world.now
 
     def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
-        """Submit the job with so many files now, and let it run to its end, or to `until`."""
         world, name, began = self.world, self.submit(files, tier), self.world.now
         given_up = not engine.finish(world, name, until)
         job = world.jobs[name]
@@ -159,7 +157,6 @@ class EngineCloud:
         return SubmitBatch(replace(self.scenario.job, name=name, cluster=cluster.name, files=files))
 
     def bill(self) -> BilledTime:
-        """Return the cost of the runs, once no node is billed to them any more."""
         world, ended = self.world, self.world.now
         settle(world)
         staying = sum(

@@ -40,7 +40,7 @@ class Quotas:
 
         None also for another size or region (`settings`), whose quota is unknown.
         """
-        if not self.knows(settings):
+        if {"size", "location"} & settings.keys():
             return None
         resource, live = self.subject.cluster, self.state.live.get(self.subject.cluster.address)
         values: dict[Pointer, Data] = {
@@ -51,10 +51,6 @@ class Quotas:
         }
         change = Change(resource.address, Action.REPLACE, (), resource, values, live)
         return next((finding.message for finding in quota.exceeded([change], self.state)), None)
-
-    def knows(self, settings: Mapping[str, Data]) -> bool:
-        """Whether the quotas apply to a cluster with these settings."""
-        return not {"size", "location"} & settings.keys()
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:

@@ -60,10 +60,7 @@ def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
 
 
 def _is_labelled(text: Data, version_text: Data) -> bool:
-    """Whether `text` is `version_text` with labels in place of versions.
-
-    The service stores the version that a label had when it was written.
-    """
+    """Whether `text` has labels where `version_text` has the versions that these had once."""
     if not (isinstance(text, str) and isinstance(version_text, str) and "/labels/" in text):
         return False
     parts = re.split(r'(/labels/[^/"]+)', text)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from mlctl import schema
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, PlanFacts, QuotaFacts
+from mlctl.kinds.facts import ArmFacts, AzFacts, Compute, ContentFacts, PlanFacts, QuotaFacts
 from mlctl.kinds.field import Field, Form, read_forms
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
@@ -24,6 +24,7 @@ class Kind:
     - `not_run`: the forms whose runs are checked but not submitted, and why.
     - `inline_schema`: the schema, if it is not a file.
     - `inferred`: whether a document without `$schema` is of the kind, judged by its content.
+    - `computed`: columns of tables that are computed from a row.
     """
 
     name: str
@@ -41,7 +42,12 @@ class Kind:
     quota: QuotaFacts = QuotaFacts()
     content: ContentFacts = ContentFacts()
     plan: PlanFacts = PlanFacts()
-    az: AzFacts = AzFacts()
+    computed: Mapping[str, Compute] = field(default_factory=dict)
+
+    @cached_property
+    def az(self) -> AzFacts:
+        """The kind on the command line."""
+        return AzFacts.of(self.name, self.computed)
 
     @cached_property
     def schema(self) -> Schema:

@@ -61,9 +61,6 @@ def with_environments(
     """Give each node whose document names packages the Python of its own environment.
 
     `python` runs the others, and makes the environments where uv is not there.
-
-    Raises:
-        RunError: a conda file cannot be read, or an environment cannot be made.
     """
     pythons: dict[str, str] = {}
     nodes = {}
@@ -84,11 +81,7 @@ def with_environments(
 
 
 def requirements(environment: EnvironmentSource) -> Requirements | None:
-    """Return the packages that an environment names; None if no local file does.
-
-    Raises:
-        RunError: its conda file or requirements cannot be read.
-    """
+    """Return the packages that an environment names; None if no local file does."""
     conda = environment.data.get("conda_file")
     folder = environment.folder
     if isinstance(conda, str):
@@ -284,11 +277,7 @@ except OSError:
 
 
 def lay_out_programs(folder: Path, python: str) -> None:
-    """Write the programs into `bin` of the folder of a step.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Write the programs into `bin` of the folder of a step."""
     place = folder / "bin"
     place.mkdir()
     own = shlex.quote(str(folder / PACKAGES))

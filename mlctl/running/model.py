@@ -78,18 +78,14 @@ def produced_by(value: Value) -> Iterator[StepOutput]:
 
 
 @dataclass(frozen=True, slots=True)
-class ValueScope:
+class StepScope:
     """What a step's expressions may name: its pipeline's inputs, and the outputs of other steps."""
 
     inputs: Mapping[str, Value] = field(default_factory=dict)
     outputs: dict[str, Mapping[str, Produced]] = field(default_factory=dict)
 
     def value(self, text: str, where: str) -> Value | None:
-        """Resolve the text of an input at a place; None: an input without a value.
-
-        Raises:
-            RunError: an expression leads nowhere.
-        """
+        """Resolve the text of an input at a place; None: an input without a value."""
         if rounds := control_flow.rounds_of(text):
             every, paths = rounds
             values = [self._find(path, where) for path in paths]

@@ -88,11 +88,7 @@ class _Planner:
         self.known: set[str] = set()
 
     def component(self, step: Step) -> Part:
-        """Return the component that a step runs.
-
-        Raises:
-            RunError: no file that was named declares it.
-        """
+        """Return the component that a step runs."""
         if step.runs is None:
             written = step.part.data.get("component", step.part.data.get("trial"))
             raise model.RunError(
@@ -110,7 +106,7 @@ class _Planner:
         names, cycle = order(pipeline)
         if cycle:
             raise model.RunError(f"the steps {', '.join(cycle)} wait for each other")
-        scope = model.ValueScope(inputs)
+        scope = model.StepScope(inputs)
         nodes: dict[str, model.RunNode] = {}
         outputs: dict[str, model.Produced] = {}
         for name in names:
@@ -137,7 +133,7 @@ class _Planner:
                     outputs[target] = in_loop(loop, outputs.get(target), value)
         return nodes, outputs
 
-    def node(self, name: str, step: Step, scope: model.ValueScope | None = None) -> model.RunNode:
+    def node(self, name: str, step: Step, scope: model.StepScope | None = None) -> model.RunNode:
         """Read a step of a pipeline, or without a scope a job by itself."""
         runs = step.runs or step.part
         kind = str(step.part.data.get("type") or runs.data.get("type") or "command").casefold()
@@ -184,7 +180,7 @@ class _Planner:
             else None,
             parallel=parallel,
             environment=self.environment(inner, (task or {}).get("environment") or written),
-            guards=(scope or model.ValueScope()).guards(step.part.data, _where(step.part)),
+            guards=(scope or model.StepScope()).guards(step.part.data, _where(step.part)),
         )
 
     def inputs(
@@ -192,7 +188,7 @@ class _Planner:
         name: str,
         part: Part,
         runs: Part,
-        scope: model.ValueScope | None = None,
+        scope: model.StepScope | None = None,
     ) -> dict[str, model.Value]:
         """Return the inputs of a step with a value: typed, set, or the component's default."""
         bound: dict[str, model.Value] = {}
@@ -216,7 +212,7 @@ class _Planner:
                 written = port.get("default")
             if written is not None:
                 place = part if key in part.mapping(INPUTS) else runs
-                value = self.value(place, written, scope or model.ValueScope())
+                value = self.value(place, written, scope or model.StepScope())
                 if isinstance(value, model.Elsewhere) and not value.typed:
                     value = replace(value, typed=path)
                 if value is not None:
@@ -228,7 +224,7 @@ class _Planner:
                 )
         return bound
 
-    def value(self, part: Part, written: Data, scope: model.ValueScope) -> model.Value | None:
+    def value(self, part: Part, written: Data, scope: model.StepScope) -> model.Value | None:
         """Read an input as a value; None if it is an optional input without one."""
         if isinstance(written, dict):
             inner = written.get("path", written.get("value", written.get("default")))

@@ -31,7 +31,7 @@ from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans, jobs
-from mlctl.serving.deployments import CodeSettings, asset_uri, locate, of_body
+from mlctl.serving.deployments import CodeSettings, locate, of_body, uri_of
 from mlctl.serving.servers import ScriptError, Worker, load_failure
 from mlctl.simulator.control_plane import local_paths, service
 from mlctl.simulator.control_plane.jobs import artifacts, creation
@@ -110,7 +110,9 @@ def invoke(
     mini_batches = [paths[at : at + settings.size] for at in range(0, len(paths), settings.size)]
     results = jobs.results_folder(workspace, "batch-")
     try:
-        scored = _Scoring(deployment, settings, code, _cache(workspace), results).run(mini_batches)
+        beside = local_paths.code_folder(workspace.store)
+        cache = beside / "cache" if beside is not None else None
+        scored = _Scoring(deployment, settings, code, cache, results).run(mini_batches)
         rows = [mini_batch.rows for mini_batch in scored]
         artifacts.write_results(results, rows, settings.appends)
         return _submit(workspace, invocation, results, settings, mini_batches, scored)
@@ -186,31 +188,18 @@ def _body(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
 def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]:
     """Return where the files of the inputs are."""
     for item in (body.get("inputData") or {}).values():
-        uri = str(item.get("uri") or "")
-        is_asset = uri.startswith("azureml:") and not uri.startswith("azureml://")
-        if is_asset or uri.startswith("/subscriptions/"):
-            yield asset_uri(workspace, "data", uri)
-        elif uri:
-            yield uri
+        if item.get("uri"):
+            yield uri_of(workspace, "data", str(item["uri"]))
 
 
 def _paths(uri: str, code: CodeSettings) -> list[str]:
-    """Return the sorted files of an input.
-
-    Raises:
-        Permanent: they are missing.
-    """
+    """Return the sorted files of an input."""
     path = files.expanded(local_path(uri)) if is_local(uri) else locate(uri, "the input", code)
     try:
         inputs = Inputs.find(path)
     except RehearsalError as error:
         raise Permanent("InputNotFound", str(error)) from None
     return [str(inputs.root / name) for name in inputs.names]
-
-
-def _cache(workspace: WorkspaceHandle) -> Path | None:
-    beside = local_paths.code_folder(workspace.store)
-    return beside / "cache" if beside is not None else None
 
 
 class _Scoring:
@@ -233,11 +222,7 @@ class _Scoring:
         self.key = _digest_of(deployment, settings, code)
 
     def run(self, mini_batches: list[list[str]]) -> list[ScoredMiniBatch]:
-        """Score all of them; earlier results are reused.
-
-        Raises:
-            ScriptError: the script cannot be loaded.
-        """
+        """Score all of them; earlier results are reused."""
         names, before = [self._name(mini_batch) for mini_batch in mini_batches], self._read()
         known = [ScoredMiniBatch(*before[name]) if name in before else None for name in names]
         try:

@@ -24,7 +24,7 @@ from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running import model
 from mlctl.running.planner import in_loop, trials_of
 from mlctl.service_errors import Permanent
-from mlctl.serving.deployments import CodeSettings, asset_uri, locate
+from mlctl.serving.deployments import CodeSettings, locate, uri_of
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.jobs import batch_jobs, pipeline_nodes
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
@@ -70,7 +70,7 @@ def _plan(reader: _Reader, name: str, properties: Mapping[str, Data]) -> model.J
     component = reader.component(properties.get("componentId"))
     steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
     if steps:
-        inputs = reader.inputs("the job", properties, component, model.ValueScope())
+        inputs = reader.inputs("the job", properties, component, model.StepScope())
         nodes, outputs = reader.pipeline("", steps, inputs)
         settings = arm_body.section(properties, "settings")
         goes_on = str(settings.get("continue_on_step_failure", True)).casefold() != "false"
@@ -81,7 +81,7 @@ def _plan(reader: _Reader, name: str, properties: Mapping[str, Data]) -> model.J
         "outputs": properties.get("outputs") or {},
         "type": str(properties.get("jobType") or "command").casefold(),
     }
-    node = reader.node(name, PipelineNode(name, step, {}, {}), model.ValueScope())
+    node = reader.node(name, PipelineNode(name, step, {}, {}), model.StepScope())
     return model.JobPlan(
         name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
     )
@@ -105,15 +105,10 @@ class _Reader:
 
     @cached_property
     def state(self) -> WorkspaceState:
-        with self.workspace.store.read() as db:
-            return self.workspace.state(db)
+        return self.workspace.current
 
     def component(self, reference: Data) -> Mapping[str, Data]:
-        """Return the spec of a component of the workspace; empty if none is named.
-
-        Raises:
-            Permanent: it is in a registry.
-        """
+        """Return the spec of a component of the workspace; empty if none is named."""
         if isinstance(reference, Mapping):
             return reference
         if not reference:
@@ -133,7 +128,7 @@ class _Reader:
             key: value.text for key, value in inputs.items() if isinstance(value, model.Literal)
         }
         steps = pipeline_nodes.unrolled(steps, texts)
-        scope = model.ValueScope(inputs)
+        scope = model.StepScope(inputs)
         nodes: dict[str, model.RunNode] = {}
         outputs: dict[str, model.Produced] = {}
         for step in pipeline_nodes.sort_steps(steps):
@@ -160,7 +155,7 @@ class _Reader:
                     outputs[target] = in_loop(loop, outputs.get(target), scope.outputs[step][key])
         return nodes, outputs
 
-    def node(self, name: str, node: PipelineNode, scope: model.ValueScope) -> model.RunNode:
+    def node(self, name: str, node: PipelineNode, scope: model.StepScope) -> model.RunNode:
         """Read a command, sweep or parallel step."""
         kind = node.kind.casefold()
         if kind not in _RUN:
@@ -176,6 +171,9 @@ class _Reader:
         each = int(str(distribution.get("process_count_per_instance") or 1))
         nodes = int(str(node.section("resources").get("instance_count") or 1))
         limits = node.section("limits")
+        timeout = pipeline_nodes.seconds_of(
+            limits.get("trial_timeout" if kind == "sweep" else "timeout")
+        )
         variables = {**node.section("environment_variables")}
         variables |= arm_body.section(trial, "environment_variables")
         return model.RunNode(
@@ -188,7 +186,7 @@ class _Reader:
             variables={str(key): str(value) for key, value in variables.items()},
             processes=nodes * each if distribution else 1,
             distribution=str(distribution.get("type") or "").casefold(),
-            timeout=_seconds(limits.get("trial_timeout" if kind == "sweep" else "timeout")),
+            timeout=None if timeout is None else parse_iso(timeout),
             reusable=False,
             trials=_trials(node) if kind == "sweep" else None,
             parallel=_parallel(name, node, folder) if task and folder else None,
@@ -199,7 +197,7 @@ class _Reader:
         label: str,
         data: Mapping[str, Data],
         component: Mapping[str, Data],
-        scope: model.ValueScope,
+        scope: model.StepScope,
     ) -> dict[str, model.Value]:
         """Return the inputs that have a value: set, or the component's default."""
         declared, bound = arm_body.section(component, INPUTS), {}
@@ -221,9 +219,7 @@ class _Reader:
                 raise Permanent("MissingInput", f"the input `{key}` of {label} has no value")
         return bound
 
-    def value(
-        self, label: str, text: str, kind: str, scope: model.ValueScope
-    ) -> model.Value | None:
+    def value(self, label: str, text: str, kind: str, scope: model.StepScope) -> model.Value | None:
         """Resolve the text of an input; None for an input of the pipeline without a value."""
         value = scope.value(text, label)
         is_plain = kind.casefold() in _PLAIN or only(text) is not None
@@ -233,21 +229,13 @@ class _Reader:
         return value
 
     def files(self, kind: str, text: str) -> Path:
-        """Return the file or folder that a path, a URI or the id of an asset names.
-
-        Raises:
-            Permanent: it is missing.
-        """
+        """Return the file or folder that a path, a URI or the id of an asset names."""
         if is_local(text) and not text.startswith("/subscriptions/"):
             path = files.real(self.base / local_path(text))
             if not path.exists():
                 raise Permanent("NoFiles", f"there is no `{text}` in `{self.base}`")
             return path
-        reference = text if text.startswith("azureml://") else text.removeprefix("azureml:")
-        uri = text
-        if reference.startswith("/subscriptions/") or text.startswith("azureml:"):
-            is_asset = "://" not in reference
-            uri = asset_uri(self.workspace, kind, f"azureml:{reference}") if is_asset else text
+        uri = uri_of(self.workspace, kind, text)
         return files.real(locate(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
 
 
@@ -256,11 +244,6 @@ def _type(node: PipelineNode, key: str, item: Data) -> str:
     said = item if isinstance(item, Mapping) else {}
     kinds = (said.get("jobOutputType"), said.get("job_output_type"), port.get("type"))
     return str(next((kind for kind in kinds if kind), "uri_folder")).casefold()
-
-
-def _seconds(value: Data) -> float | None:
-    text = pipeline_nodes.seconds_of(value)
-    return None if text is None else parse_iso(text)
 
 
 def _trials(node: PipelineNode) -> model.Trials:

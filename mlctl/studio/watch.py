@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
@@ -74,7 +74,8 @@ class NodeHistory:
         for event in events:
             if not self.bill.times or event.at >= self.bill.times[-1] + BILL_EVERY_S:
                 self.bill.add(event.at, (spent(),))
-            if not self._is_mine(event.facts):
+            names = [event.facts[key] for key in ("job", "cluster", "pool") if key in event.facts]
+            if names and not str(names[0]).startswith(self.prefix):
                 continue
             renamed = with_resource_names(event)
             mine.append(renamed)
@@ -106,10 +107,6 @@ class NodeHistory:
             if lane:
                 lanes.append(Lane(f"node {number}", tuple(lane)))
         return start, lanes
-
-    def _is_mine(self, facts: Mapping[str, object]) -> bool:
-        names = [facts[key] for key in ("job", "cluster", "pool") if key in facts]
-        return not names or str(names[0]).startswith(self.prefix)
 
     def _remember(self, cluster: str, event: LoggedEvent) -> None:
         number = int(str(event.facts["node"]))
@@ -178,11 +175,7 @@ class Watch:
             last = now
 
     def look(self, elapsed: float) -> None:
-        """Advance played time by so many real seconds, and check for changes.
-
-        Raises:
-            ServiceError: the workspace cannot be read.
-        """
+        """Advance played time by so many real seconds, and check for changes."""
         self._check_files()
         if self.local is None:
             self._looked += elapsed
@@ -192,7 +185,7 @@ class Watch:
             return
         if self.speed:
             with self._lock:
-                self.advance(min(elapsed, _MOST_STEP_S) * self.speed)
+                control.wait(self.local.handle, min(elapsed, _MOST_STEP_S) * self.speed)
         with self.local.handle.store.read() as db:
             version = (
                 db.execute("PRAGMA data_version").fetchone(),
@@ -214,14 +207,6 @@ class Watch:
             self.saved = stamp
             self._change()
 
-    def advance(self, seconds: float) -> None:
-        """Advance virtual time.
-
-        Raises:
-            ServiceError: there is none here.
-        """
-        control.wait(self.cloud.handle, seconds)
-
     @property
     def cloud(self) -> LocalBackend:
         """Return the simulated cloud.
@@ -235,11 +220,7 @@ class Watch:
         return self.local
 
     def act(self, action: Callable[[LocalBackend], str]) -> str:
-        """Change something in the simulated cloud; describe what was done.
-
-        Raises:
-            ServiceError: refused; or the workspace is a real one.
-        """
+        """Change something in the simulated cloud; describe what was done."""
         with self._lock:
             text = action(self.cloud)
             self.follow()
@@ -247,11 +228,7 @@ class Watch:
         return text
 
     def follow(self) -> NodeHistory:
-        """Return the history of the simulated cloud, up to now.
-
-        Raises:
-            ServiceError: there is none here.
-        """
+        """Return the history of the simulated cloud, up to now."""
         handle = self.cloud.handle
         with self._lock:
             with handle.store.read() as db:

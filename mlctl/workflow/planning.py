@@ -204,11 +204,7 @@ class _Planning:
         return Prune(elsewhere, self.options.prune_limit)
 
     def _declared_elsewhere(self, loaded: LoadedConfig, files: Files) -> Set[Address]:
-        """Return the addresses that the other files in the folder of `mlctl.yml` declare.
-
-        Raises:
-            UnreadableFolder: one of them cannot be read.
-        """
+        """Return what the project's other files declare; UnreadableFolder if one is unreadable."""
         document = self.context.project.document
         report = Report(select=frozenset({"MLC0"}))
         absolute = cache(lambda folder: Path(folder).absolute())

@@ -108,7 +108,7 @@ def _quota_violations(world: World) -> Iterator[str]:
 
 def _batch_violations(world: World, job: BatchJob) -> Iterator[str]:
     cluster = world.clusters[job.spec.cluster]
-    working = [attempt[3] for attempt in job.attempts_by_slot.values()]
+    working = [attempt[3] for attempt in job.attempts_by_end]
     touched = [*job.head, *job.tail, *working]
     if len(touched) + job.total - job.next_new + job.done + job.failed != job.total:
         yield f"{job.name}: mini-batches are lost"
@@ -119,9 +119,9 @@ def _batch_violations(world: World, job: BatchJob) -> Iterator[str]:
     if len(running) != job.running_nodes or len(usable) != job.usable_nodes:
         yield f"{job.name}: its nodes are miscounted"
     slots = job.spec.concurrency
-    if {slot // slots for slot in job.attempts_by_slot} | {*job.starting} != set(running):
+    if {attempt[4] // slots for attempt in job.attempts_by_end} | {*job.starting} != set(running):
         yield f"{job.name}: it works where it does not run"
-    if len(job.attempts_by_slot) > len(running) * slots or len(running) > job.spec.instance_count:
+    if len(job.attempts_by_end) > len(running) * slots or len(running) > job.spec.instance_count:
         yield f"{job.name}: it works on more than it has"
     if job.idle_slots and (job.head or job.tail or job.next_new < job.total):
         yield f"{job.name}: a slot is spare while mini-batches wait"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.controller import RunState
+from mlctl.finishing.progress import RunState
 
 
 class Service:

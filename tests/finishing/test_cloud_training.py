@@ -9,8 +9,7 @@ import pytest
 
 from mlctl.finishing.begin import TWIN_S
 from mlctl.finishing.cloud import WorkspaceCloud, checkpoint_uri
-from mlctl.finishing.controller import RunState
-from mlctl.finishing.progress import Ending, Run
+from mlctl.finishing.progress import Ending, Run, RunState
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.control_plane import disruptions
 from mlctl.simulator.control_plane.jobs import workloads

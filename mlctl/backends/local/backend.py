@@ -130,8 +130,7 @@ class LocalBackend(
 
     @property
     def location(self) -> str:
-        with self.handle.store.read() as db:
-            return self.handle.state(db).location
+        return self.handle.current.location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         stored = service.read(self.handle, addresses)

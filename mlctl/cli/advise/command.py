@@ -20,12 +20,11 @@ from mlctl.cli.forecast.args import (
     refusals,
     report_end,
     settings_of,
-    weather_of,
     with_beginning,
     write,
 )
 from mlctl.cli.forecast.subject import read_subject, stated_prices
-from mlctl.cli.local.flags import BatchFlags, DelayArgs
+from mlctl.cli.local.flags import BatchFlags, DelayArgs, weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -82,8 +81,6 @@ def advise(
     output: Output = "human",
 ) -> Exit:
     """Find the cheapest settings for a batch job, and show what to change."""
-    from mlctl.render.forecast import advice as render
-
     if patch and subject.override:
         raise UsageError("--override reads the files otherwise, --patch writes them: give one.")
     with refusals():
@@ -93,7 +90,7 @@ def advise(
             return Exit.ERROR
         stated = stated_prices(session, subject)
         data, complete = _advice(session, read, search, wishes, workers, stated)
-    write(session, data, output, render.human, _page)
+    write(session, data, output, "advice")
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
         write_settings(session, read, values, paths or (), output)
@@ -160,12 +157,6 @@ def _within_quota(
         message = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
         raise ForecastError(message, subject.label("max_instances"))
     return tried, over
-
-
-def _page(data: Mapping[str, Any]) -> str:
-    from mlctl.render.forecast import page as forecast_page
-
-    return forecast_page.advice(data)
 
 
 def quotas(session: Session, subject: Subject) -> Quotas:

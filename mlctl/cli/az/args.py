@@ -173,23 +173,18 @@ def registry(kind: Kind) -> Iterator[DeclaredParameter]:
         yield option("registry_name", metavar="NAME")
 
 
-def sharing(kind: Kind) -> Iterator[DeclaredParameter]:
-    """Return the flags of `share`."""
-    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
-    yield option("version", "-v", default=...)
-    yield option("registry_name", metavar="NAME", default=...)
-    yield option("share_with_name")
-    yield option("share_with_version")
-    yield from POLICY
-
-
-def downloading(kind: Kind) -> Iterator[DeclaredParameter]:
-    """Return the flags of `download`."""
-    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
-    yield option("version", "-v", default=...)
-    yield option("download_path", "-p", metavar="FOLDER", default=Path(), type_=Path)
-    yield from registry(kind)
-    yield from POLICY
+VERSION = option("version", "-v", default=...)
+SHARING = (
+    VERSION,
+    option("registry_name", metavar="NAME", default=...),
+    option("share_with_name"),
+    option("share_with_version"),
+)
+DOWNLOADING = (
+    VERSION,
+    option("download_path", "-p", metavar="FOLDER", default=Path(), type_=Path),
+    option("registry_name", metavar="NAME"),
+)
 
 
 def new_identity(kind: Kind) -> Iterator[DeclaredParameter]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from mlctl import catalog, files, inert
-from mlctl.catalog.tables import Retiring, Table, every_table, retiring_features
+from mlctl.catalog.tables import Retiring, every_table, retiring_features
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass, replace
@@ -176,7 +176,11 @@ def _lines(near_uses: Sequence[DatedUse], today: date, *, color: bool) -> Iterat
 def _document(near_uses: Iterable[DatedUse]) -> Data:
     return {
         "format_version": "1.0",
-        "as_of": {name: table.as_of.isoformat() for name, table in _tables().items()},
+        "as_of": {
+            table.name: table.as_of.isoformat()
+            for table in every_table()
+            if table.name in ("retirements.csv", "features.csv")
+        },
         "retirements": [
             {
                 "kind": use.retiring.kind,
@@ -192,11 +196,6 @@ def _document(near_uses: Iterable[DatedUse]) -> Data:
             for use in near_uses
         ],
     }
-
-
-def _tables() -> Mapping[str, Table]:
-    used = ("retirements.csv", "features.csv")
-    return {table.name: table for table in every_table() if table.name in used}
 
 
 def report_retired(lines: Iterable[Label], today: date) -> Iterator[Diagnostic]:

@@ -21,16 +21,16 @@ from mlctl.backends.ports.lease import FINISH, JournalStore, SupportsJournals
 from mlctl.cli.az.job_verify import write_outputs
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.cli.finish.options import FinishFormat, Offer, ReportArgs
-from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.subject import with_live
+from mlctl.cli.local.flags import weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
 from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.controller import Controller, RunState
+from mlctl.finishing.controller import Controller
 from mlctl.finishing.order import Order, merge
 from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
-from mlctl.finishing.progress import Progress, Record
+from mlctl.finishing.progress import Progress, Record, RunState
 from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.fields import ForecastError, StatedPrices

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from mlctl import files
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell import InvalidValue, UsageError, flag
+from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
 
 if TYPE_CHECKING:
     from mlctl.backends.ports.jobs import Jobs
+    from mlctl.forecast.weather.models import Weather
 
 
 _T = TypeVar("_T")
@@ -43,6 +45,29 @@ def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "Inv
         return parse(text)
     except EngineError as error:
         raise Permanent(code, f"`{file}`: {error}") from None
+
+
+def weathers() -> list[str]:
+    """Return the names of the weathers that mlctl knows."""
+    from mlctl.forecast.weather import models
+
+    return [*models.names(), *(models.BAND + band for band in models.BANDS)]
+
+
+def weather_of(text: str) -> Weather:
+    """The weather that `--weather` names: a known one, or that of a file."""
+    from mlctl.forecast.weather import models
+
+    try:
+        weather = models.by_name(text)
+        if weather is not None:
+            return weather
+        if not files.expanded(Path(text)).exists():
+            names = ", ".join(weathers())
+            raise InvalidValue(f"`{text}` is neither a file nor one of {names}", flag="--weather")
+        return models.parse(read_text(Path(text)), Path(text).stem)
+    except models.WeatherError as error:
+        raise InvalidValue(str(error), flag="--weather") from None
 
 
 def parse_numbers(text: str, flag: str, count: int) -> list[float]:
@@ -86,6 +111,12 @@ class DelayArgs:
     preparation: str | None = flag(metavar="S")
     replacement: str | None = flag(metavar="S")
     leave: str | None = flag(metavar="S")
+
+    def changes(self, cv: float | None) -> dict[str, object]:
+        """Return the settings of the simulated cloud that flags give, `cv` among them."""
+        texts: dict[str, str | None] = asdict(self)
+        seconds = {f"{name}_s": duration(text) for name, text in texts.items() if text is not None}
+        return {**seconds, **({} if cv is None else {"delay_cv": cv})}
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -171,15 +171,12 @@ def _section(title: str, lines: Iterable[str]) -> str:
 def _hanging(head: str, body: str, width: int, hang: int | None = None) -> list[str]:
     room = len(head) if hang is None else hang
     wrapped = textwrap.wrap(
-        " ".join(body.split(" ")),
+        body,
         max(width, room + 24),
         initial_indent=head,
         subsequent_indent=" " * room,
         break_long_words=False,
         break_on_hyphens=False,
-        fix_sentence_endings=False,
-        drop_whitespace=True,
-        replace_whitespace=True,
     )
     return wrapped or [head.rstrip()]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlctl import files
-from mlctl.cli.local.flags import read_text
+from mlctl.cli.local.flags import read_text, weather_of
 from mlctl.cli.shell import InvalidValue, flag
 from mlctl.cli.shell.rule_choice import Strict
 from mlctl.dataclasses import asdict, dataclass
@@ -125,16 +124,7 @@ def _processes(args: KillArgs) -> tuple[PreemptionProcess, ...]:
 
 
 def _weather(name: str) -> tuple[PreemptionProcess, ...]:
-    from mlctl.forecast.weather.models import WeatherError, by_name, names, parse
-
-    try:
-        model = by_name(name)
-        if model is None and not files.is_file(Path(name)):
-            why = f"`{name}` is not a weather: {', '.join(names())}"
-            raise InvalidValue(why, flag="--weather")
-        model = model or parse(read_text(Path(name)), name)
-    except WeatherError as error:
-        raise InvalidValue(str(error), flag="--weather") from None
+    model = weather_of(name)
     if model.trace is not None:
         raise InvalidValue(
             f"`{name}` is a trace, which a rehearsal does not take; name a weather",

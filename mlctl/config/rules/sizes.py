@@ -89,10 +89,7 @@ def _is_named_like_one(size: str) -> bool:
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
-    """Yield the sizes of clusters and serverless jobs, with their positions.
-
-    Only those that are written: otherwise the service's default applies.
-    """
+    """Yield the sizes that clusters and serverless jobs set, with their positions."""
     for resource in base.declared(graph):
         at = tuple(map(str, resource.kind.quota.vm_size))
         if not at or (resource.kind.runs and not base.is_serverless(resource)):

@@ -9,8 +9,10 @@ on which tier the next run goes (`tier`) and how long it may take (`limit`).
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
 from typing import NamedTuple
 
 from mlctl.dataclasses import dataclass
@@ -40,23 +42,6 @@ class Way(Enum):
     RESERVE = "reserve"
 
 
-MEANINGS = {
-    Way.RESUBMIT: "a cancelled run is submitted again, from nothing, until one completes",
-    Way.ONCE: "one run; a cancelled one is not submitted again",
-    Way.DEDICATED: "the job runs on a dedicated twin of the cluster",
-    Way.FALLBACK: "after so many cancelled runs the job runs on a dedicated twin of the cluster",
-    Way.DEADLINE: "low priority, of the files that are not done, until their rest just fits on a"
-    " dedicated twin of the cluster by the deadline, then that; somebody has to watch: Azure does"
-    " not do this by itself",
-    Way.REMAINING: "a cancelled run is followed by one of the files that are not done; Azure does"
-    " not do this by itself",
-    Way.UNIFORM_PROGRESS: "low priority while it works or the files done keep up with a line from"
-    " nothing now to all at the deadline; a dedicated twin of the cluster where they fall behind,"
-    " until they are ahead again; somebody has to watch: Azure does not do this by itself",
-    Way.RESERVE: "low priority while it works or more time is to spare by the deadline than a tenth"
-    " of what the rest takes; a dedicated twin of the cluster below that, until there is more;"
-    " somebody has to watch: Azure does not do this by itself",
-}
 # The ways that change to a dedicated twin in time for a deadline, and those that begin with the
 # files that are not done.
 WATCHFUL = (Way.DEADLINE, Way.UNIFORM_PROGRESS, Way.RESERVE)
@@ -145,6 +130,12 @@ class RecoveryPolicy:
     shards: int | None = None
     resumes: bool = False
     past: Past = Past()
+
+    @property
+    def meaning(self) -> str:
+        """What is done, in words."""
+        table = Path(__file__).with_name("policies.toml").read_text(encoding="utf-8")
+        return str(tomllib.loads(table)[self.way.value])
 
     def __str__(self) -> str:
         return f"{self.way.value}:{self.tries}" if self.way is Way.FALLBACK else self.way.value

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from mlctl.dataclasses import dataclass, fields, replace
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.assumptions import assumption
-from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.fields import file_of
 from mlctl.forecast.history import LONGEST_S, EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
@@ -245,7 +246,7 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     policy = next((row.study.policy for row in rows_ if row.weather is not None), None)
     if policy is not None:
-        yield assumption("policy", str(policy), "A", MEANINGS[policy.way])
+        yield assumption("policy", str(policy), "A", policy.meaning)
         if policy.shards:
             yield assumption(
                 "shards",
@@ -260,7 +261,8 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
 
 def origins(subject: Subject) -> Iterator[shape.AssumptionData]:
     """Yield where the deployment and the cluster come from."""
-    for name, resource, file in subject.origins():
+    for name, resource in (("deployment", subject.deployment), ("cluster", subject.cluster)):
+        file = file_of(resource)
         why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
         source = "F" if file is not None else "W"
         yield assumption(name, str(resource.address), source, why)

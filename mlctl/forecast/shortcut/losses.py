@@ -7,20 +7,11 @@ from math import inf, log1p
 from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine import capacity, processes, rng
 from mlctl.simulator.engine.model import HOUR, Tier
-from mlctl.simulator.engine.processes import (
-    ALL,
-    Bathtub,
-    HyperExponential,
-    LossScript,
-    Poisson,
-    Shock,
-    Weibull,
-)
+from mlctl.simulator.engine.processes import ALL, LIFETIMES, LossScript, Poisson, Shock
 from mlctl.simulator.engine.rng import ROW
 from mlctl.simulator.engine.state import ActiveProcess, World
 
 _SCALE = -rng.SCALE
-_LIFETIMES = (Poisson, HyperExponential, Weibull, Bathtub)
 
 
 class LossProcesses:
@@ -40,7 +31,7 @@ class LossProcesses:
         if tier is not Tier.LOW_PRIORITY or not scenario.processes:
             return
         for serial, process in enumerate(scenario.processes, 1):
-            if isinstance(process, _LIFETIMES):
+            if isinstance(process, LIFETIMES):
                 self._lifetimes.append((f"{seed}/life/{serial}/{tag}/", process))
         if len(self._lifetimes) == 1:
             key, life = self._lifetimes[0]
@@ -71,9 +62,8 @@ class LossProcesses:
             return at - log1p((words[node % ROW] >> 11) * _SCALE) / rate * HOUR
         soonest = inf
         for key, process in self._lifetimes:
-            life = processes.lifetime(process, rng.uniform_of_row(f"{key}{time}", node))
-            by_hour = process.by_hour if isinstance(process, Poisson) else None
-            soonest = min(soonest, processes.later(by_hour, 0.0, at, life))
+            u = rng.uniform_of_row(node, f"{key}{time}")
+            soonest = min(soonest, processes.lost_at(process, 0.0, at, u))
         return soonest
 
     def of_all(self, count: int, at: float) -> list[float]:

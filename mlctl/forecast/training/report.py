@@ -27,7 +27,7 @@ from mlctl.simulator.engine.model import HOUR, Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from mlctl.forecast.shape import AssumptionData, EstimateData
+    from mlctl.forecast.shape import EstimateData
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
@@ -58,15 +58,6 @@ class RunRow:
     weather: Weather | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The seed, the histories of a row, and the weather of the intervals."""
-
-    seed: str
-    runs: int
-    main: str
-
-
 def rows(
     scenario: TrainingScenario,
     every: Sequence[int],
@@ -86,24 +77,27 @@ def rows(
 
 def gathered(
     rows_: Iterable[RunRow],
-    options: Options,
+    seed: str,
+    runs: int,
     executor: Executor | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> Gathered[RunRow, TrainingHistory]:
     """Run the histories of each row. Raises what the event engine raises."""
-    rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
-    return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor, note)
+    rows = [(row, TrainingStudy(row.scenario, seed)) for row in rows_]
+    return gather(rows, lambda _, histories: growing(len(histories), runs), executor, note)
 
 
 def document(
     subject: TrainingSubject,
     results: Gathered[RunRow, TrainingHistory],
-    options: Options,
+    seed: str,
+    runs: int,
+    weather: str,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
-    """Return the forecast as data; without intervals after Ctrl-C. Raises as the engine."""
+    """Return the forecast as data, with intervals in a weather except after Ctrl-C."""
     known = [row for row, _ in results.rows]
-    main = next((row for row in known if row.name == options.main and row.weather), None)
+    main = next((row for row in known if row.name == weather and row.weather), None)
     intervals = None
     ends = any(
         history.status is JobStatus.COMPLETED
@@ -112,15 +106,19 @@ def document(
     )
     if main is not None and results.complete and ends:  # otherwise no interval helps
         with results.stoppable():
-            intervals = _intervals(main, options, executor)
+            intervals = _intervals(TrainingStudy(main.scenario, seed), main.name, runs, executor)
     return {
         "$schema": SCHEMA,
-        "seed": int(options.seed),
+        "seed": int(seed),
         "scenario": _scenario(subject),
         "rows": [_row(row, histories) for row, histories in results.rows],
         "main": main.name if main is not None else None,
         "intervals": intervals,
-        "assumptions": list(_assumptions(subject, known)),
+        "assumptions": [
+            *assumptions.of_weathers(row.weather for row in known if row.weather is not None),
+            *assumptions.of_prices(subject.scenario),
+            *assumptions.of_settings(subject.scenario.settings, _SETTINGS),
+        ],
     }
 
 
@@ -196,15 +194,16 @@ def _exact(scenario: TrainingScenario) -> dict[str, Data] | None:
     }
 
 
-def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dict[str, Data]:
-    why = training.obstacle(training.without_limit(main.scenario))
-    study = TrainingStudy(main.scenario, options.seed)
-    intervals = training.intervals(study, min(options.runs, _TRIALS), executor)
+def _intervals(
+    study: TrainingStudy, weather: str, runs: int, executor: Executor | None
+) -> dict[str, Data]:
+    why = training.obstacle(training.without_limit(study.scenario))
+    intervals = training.intervals(study, min(runs, _TRIALS), executor)
     return {
-        "weather": main.name,
+        "weather": weather,
         "exact": not why,
         "why_not": why or None,
-        "losses_per_hour": main.scenario.rate * HOUR,
+        "losses_per_hour": study.scenario.rate * HOUR,
         "rows": [
             {
                 "name": interval.name,
@@ -218,10 +217,3 @@ def _intervals(main: RunRow, options: Options, executor: Executor | None) -> dic
 
 
 _TRIALS = 300  # histories of each interval that is tried
-
-
-def _assumptions(subject: TrainingSubject, rows_: Sequence[RunRow]) -> Iterator[AssumptionData]:
-    scenario = subject.scenario
-    yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
-    yield from assumptions.of_prices(scenario)
-    yield from assumptions.of_settings(scenario.settings, _SETTINGS)

@@ -35,20 +35,8 @@ KIND = Kind(
         claims=lambda *_: {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): facts.Claim()},
     ),
     plan=facts.PlanFacts(may_be_renamed=True, named_in_jobs=("deploymentName",)),
-    az=facts.AzFacts(
-        printed_forms={"model": "flat"},
-        route_flag=facts.flag(
-            "--set-default", "", text="Make it the endpoint's default deployment, and verify that."
-        ),
-        needs_file=True,
-        printed_empty=("environment_variables",),
-        table=(
-            "Name Endpoint=endpoint_name State=provisioning_state Type Model Compute "
-            "Instances=resources.instance_count MiniBatch"
-        ),
-        computed={
-            "Type": lambda row: row.get("type", "model"),  # az prints none of the usual ones
-            "MiniBatch": lambda row: row.get("settings", row).get("mini_batch_size"),
-        },
-    ),
+    computed={
+        "Type": lambda row: row.get("type", "model"),  # az prints none of the usual ones
+        "MiniBatch": lambda row: row.get("settings", row).get("mini_batch_size"),
+    },
 )

@@ -46,12 +46,4 @@ KIND = Kind(
         named_in_jobs=("endpointName",),
         loss="its deployments are deleted with it",
     ),
-    az=facts.AzFacts(
-        printed_empty=("defaults",),
-        table=(
-            "Name State=provisioning_state DefaultDeployment=defaults.deployment_name "
-            "AuthMode=auth_mode Location"
-        ),
-        update_flags=(facts.flag("--defaults", "defaults"),),
-    ),
 )

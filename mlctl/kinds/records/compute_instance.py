@@ -45,20 +45,4 @@ KIND = Kind(
         ends_jobs=True,
         loss="its disk is deleted with it, including users' files",
     ),
-    az=facts.AzFacts(
-        present=False,
-        table="Name State=provisioning_state Power=state Size Location",
-        create_flags=(
-            *facts.OF_COMPUTE,
-            facts.flag("--identity-type", "identity.type"),
-            facts.flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
-            facts.flag("--enable-node-public-ip", "enable_node_public_ip"),
-            facts.flag("--location -l", "location"),
-            facts.flag("--user-object-id", "create_on_behalf_of.user_object_id"),
-            facts.flag("--user-tenant-id", "create_on_behalf_of.user_tenant_id"),
-        ),
-        update_flags=(facts.TAGS,),
-        required_flags=("name", "type"),
-        sample=("samples/compute-instances/workstation.yml", "workstation"),
-    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.kinds.facts import ArmFacts, AzFacts, PlanFacts
+from mlctl.kinds.facts import ArmFacts, PlanFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -33,12 +33,5 @@ KIND = Kind(
         patchable=(),
     ),
     plan=PlanFacts(loss="its files stay in storage, but `azureml://` paths to them stop working"),
-    az=AzFacts(
-        asks=False,
-        table="Name Type Account=account_name Container",
-        computed={"Container": _container},
-        limits_lists=True,
-        needs_file=True,
-        sample=("samples/datastores/images.yml", "images"),
-    ),
+    computed={"Container": _container},
 )

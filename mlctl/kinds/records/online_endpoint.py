@@ -43,16 +43,4 @@ KIND = Kind(
         routing="traffic",
         loss="its deployments are deleted with it, and requests to it fail",
     ),
-    az=facts.AzFacts(
-        printed_empty=("traffic", "mirror_traffic"),
-        table=(
-            "Name State=provisioning_state Traffic Mirrored=mirror_traffic "
-            "AuthMode=auth_mode Location"
-        ),
-        create_flags=(facts.flag("--auth-mode", "auth_mode"),),
-        update_flags=(
-            facts.flag("--traffic -r", "traffic"),
-            facts.flag("--mirror-traffic", "mirror_traffic"),
-        ),
-    ),
 )

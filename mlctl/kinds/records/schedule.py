@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts
+from mlctl.kinds.facts import ArmFacts, ContentFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -33,12 +33,5 @@ KIND = Kind(
         delay="schedule",
     ),
     content=ContentFacts(job=("create_job",)),
-    az=AzFacts(
-        asks=False,
-        table="Name Trigger Enabled=is_enabled State=provisioning_state",
-        computed={"Trigger": _trigger},
-        needs_file=True,
-        limits_lists=True,
-        sample=("samples/schedules/nightly.yml", "nightly"),
-    ),
+    computed={"Trigger": _trigger},
 )

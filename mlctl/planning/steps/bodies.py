@@ -123,10 +123,7 @@ def _base_to_restore(change: Change, part: BodyPart) -> Mapping[str, Data] | Non
 
 
 def _restored_fields(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
-    """Return the places at which a predecessor or live body has what the file does not declare.
-
-    This includes requests that go to a successor.
-    """
+    """Return where a body has what no file declares: as before, or requests to a successor."""
     previous = change.live or change.replaces
     if previous is None:
         return ()

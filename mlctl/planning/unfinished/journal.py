@@ -191,13 +191,7 @@ def _read(path: Path) -> JournalFile | None:
 
 
 def _parse(document: Data, path: Path) -> JournalFile:
-    """Parse a journal.
-
-    Raises:
-        ValueError: it is not a journal.
-        KeyError: it names an unknown kind.
-        JournalError: it is from a newer mlctl.
-    """
+    """Parse a journal; ValueError or KeyError if it is none, JournalError if it is newer."""
     version = document.get("format_version") if isinstance(document, dict) else None
     numbers = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", version) if isinstance(version, str) else None
     if numbers and [*map(int, numbers.groups())] > [*map(int, FORMAT_VERSION.split("."))]:

@@ -95,11 +95,7 @@ def _run(
     )
     outcome = scoring.run()
     if deployment.output_action == APPEND_ROW:
-        rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
-        text = "".join(f"{row}\n" for row in rows)
-        (outcome.output / deployment.output_file_name).write_text(
-            text, encoding="utf-8", errors="backslashreplace"
-        )
+        outcome.append_rows(outcome.output / deployment.output_file_name)
     if not stage.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
@@ -139,7 +135,7 @@ def _check_stand_ins(calm: CalmScoring) -> None:
     for number, scored in calm.again.scored.items():
         if scored.caught and (scored.length or 0) < calm.inputs.elements(calm.mini_batches[number]):
             type_, message, place = scored.caught[-1]
-            raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
+            raise ScriptFails(Failure(number, type_, message, None, place, ""), packages)
 
 
 def _kill_targets(calm: CalmScoring) -> KillTargets:

@@ -67,10 +67,7 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     values = _values(live, form, scope)
     remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
     remarks += _drop_omissible(values, form, scope, location)
-    names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
-    data = pointer.nest(
-        {**{(key,): name for key, name in names.items() if name is not None}, **values}
-    )
+    data = pointer.nest({**address.name_fields, **values})
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
     for at, secret in _secrets(data, values, form, live.body):

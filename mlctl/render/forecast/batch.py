@@ -99,13 +99,7 @@ def tornado_lines(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
 
 
 _NARROW, _WIDE = 60, 120
-_SIGNS = {
-    "allocating": "·",
-    "preparing": "~",
-    "running": "█",
-    "idle": "░",
-    "lost": "x",
-}
+_SIGNS = {"allocating": "·", "preparing": "~", "running": "█", "idle": "░", "lost": "x"}
 SOURCES = "S: stated by Microsoft or hi-ml, D: documented, A: assumed, F: files, W: the workspace"
 LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
 

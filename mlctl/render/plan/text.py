@@ -22,6 +22,13 @@ SYMBOLS = {
     Action.REPLACE: "-/+",
     Action.DELETE: "-",
 }
+VERBS = {
+    Action.CREATE: "will be created",
+    Action.UPDATE: "will be updated in-place",
+    Action.REPLACE: "must be replaced",
+    Action.DELETE: "will be destroyed",
+    Action.NO_OP: "will not change",
+}
 _UPLOAD = re.compile(r".*/LocalUpload/(?P<digest>[0-9a-fA-F]{16,64})/(?P<name>[^/]+)/?")
 _ABOVE = re.compile(
     r"(?:[ \t]*(?:#.*|---[ \t]*(?:#.*)?|%.*)?\r?\n)*"

@@ -41,8 +41,7 @@ def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Return every setting with its value and source: the engine's, then the control plane's."""
     with replay.current(workspace.store) as world:
         engine_parameters = [*assumptions(world.settings), *views.list_assumptions(world)]
-    with workspace.store.read() as db:
-        settings = workspace.state(db).settings
+    settings = workspace.current.settings
     return [
         *engine_parameters,
         *(Parameter(name, getattr(settings, name), *origin) for name, origin in _OWN.items()),

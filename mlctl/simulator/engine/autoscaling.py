@@ -15,7 +15,7 @@ from mlctl.simulator.engine.state import Bill, Cluster, EventKind, Node, NodeSta
 
 _IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
 _IDLE_TIMEOUT = EventKind.IDLE_TIMEOUT
-_LEAVING, _UNUSABLE = NodeState.LEAVING, NodeState.UNUSABLE
+_LEAVING, _UNUSABLE, _RUNNING = NodeState.LEAVING, NodeState.UNUSABLE, NodeState.RUNNING
 _REMOVAL_ORDER = (
     _LEAVING,
     _UNUSABLE,
@@ -23,7 +23,7 @@ _REMOVAL_ORDER = (
     _ALLOCATING,
     _IDLE,
     NodeState.PREPARING,
-    NodeState.RUNNING,
+    _RUNNING,
 )
 
 
@@ -77,13 +77,14 @@ def update_state(world: World, cluster: Cluster) -> None:
     allocating, _, idle, _, _, leaving, preempted = cluster.nodes_by_state
     if idle:
         # Start the idle timers of nodes that have become idle since the last call
-        for node in reversed(cluster.nodes_by_state[_IDLE].values()):
+        for node in reversed(idle.values()):
             if node.timer_epoch == node.epoch:
                 break
             node.timer_epoch = node.epoch
             at = max(world.now, node.since + cluster.spec.idle_s)
             schedule(world, at, _IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)
-    resizing = bool(allocating or leaving or preempted) or is_resizing(world, cluster)
+    comes_or_goes = bool(allocating or leaving or preempted)
+    resizing = comes_or_goes or (cluster.locked and is_resizing(world, cluster))
     if resizing is not cluster.resizing:
         cluster.resizing = resizing
         cluster.steady_since = world.now
@@ -151,12 +152,12 @@ def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
     if len(numbers) > 1:
         numbers.sort(key=lambda number: (idle[number].job != name, number))
     for number in numbers:
-        if not batch.can_use_idle_node(job):
-            break
         node = idle[number]
         if may_take(world, job, node):
             _dispatch(world, cluster, node, name)
             batch.start_on_node(world, job, node)
+            if not batch.can_use_idle_node(job):
+                break
 
 
 def may_take(world: World, job: BatchJob, node: Node) -> bool:
@@ -177,13 +178,16 @@ def _is_held(world: World, node: Node) -> bool:
 
 
 def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
-    """Start a job on an idle node; the node is no longer usable for its previous job."""
+    """DISPATCH: start a job on an idle node, which is no longer usable for its previous job."""
     if node.job not in ("", job):
         owner = world.jobs[node.job]
         if isinstance(owner, BatchJob):
             owner.usable_nodes -= 1
-    billing.set_payer(world, cluster, node, job)
-    nodes.dispatch(world, cluster, node, job)
+    if node.payer != job:
+        billing.set_payer(world, cluster, node, job)
+    nodes.set_state(world, cluster, node, _RUNNING)
+    if world.log is not None:
+        nodes.log_node_event(world, "DISPATCH", cluster, node, job=job)
 
 
 def _scale(world: World, cluster: Cluster) -> None:
@@ -260,7 +264,7 @@ def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
         return  # the timer is older than a change of the idle time, or the node is needed
     if current_nodes(cluster) > target_nodes(world, cluster) and not cluster.locked:
         give_back(world, cluster, node)
-    else:
+    elif node.payer:
         billing.set_payer(world, cluster, node, "")
 
 

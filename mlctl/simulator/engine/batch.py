@@ -6,7 +6,8 @@ mini-batches in their place without an event for each. `step` handles any other 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
+from collections.abc import Sequence
 from heapq import heappush
 from itertools import repeat
 from math import inf, nextafter
@@ -26,17 +27,10 @@ from mlctl.simulator.engine.state import (
 
 _QUEUED, _MINI_BATCH_END = JobStatus.QUEUED, EventKind.MINI_BATCH_END
 _LEAST_PROGRESS_S = 600.0
-_LEAST_ROUNDS = 3  # below this, single mini-batches are quicker
 _EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock running needlessly
+_MANY_ROUNDS = 2  # fewer are quicker attempt by attempt
 _LOGGED_AT_ONCE = 512  # mini-batches; limits the log in memory
-_FORGOTTEN_AT_ONCE = 256  # ended attempts; limits memory, and how often the list is moved
 EventKey = tuple[float, int, int]  # (time, priority, number) of an event
-
-
-def restore(world: World, job: BatchJob) -> None:
-    """Rebuild the derived fields of a job after its state was read back."""
-    job.attempts_by_end = sorted(job.attempts_by_slot.values())
-    schedule_next(world, job)
 
 
 def wanted_nodes(job: BatchJob) -> int:
@@ -61,7 +55,7 @@ def add_usable_node(world: World, job: BatchJob, node: Node) -> None:
     """Count a node as usable for the job, whether or not there is a mini-batch for it."""
     node.job = job.name
     job.usable_nodes += 1
-    job.epoch = world.new_epoch()  # voids a cancellation that R7 scheduled
+    world.epoch = job.epoch = world.epoch + 1  # voids a cancellation that R7 scheduled
 
 
 def start_on_node(world: World, job: BatchJob, node: Node) -> None:
@@ -128,18 +122,15 @@ def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
     if len(job.times) < job.next_new:
         sampling.sample_job(world.seed, job)
     world.number += 1
-    seconds, limit, flight = job.times[batch], job.spec.timeout_s, job.attempts_by_end
-    attempt = (
-        (world.now + seconds, DONE_FIRST, world.number, batch, slot)
-        if seconds <= limit
-        else (world.now + limit, TIMEOUT, world.number, batch, slot)
-    )
-    job.attempts += 1
-    job.attempts_by_slot[slot] = attempt
-    if not flight or flight[-1] < attempt:
-        flight.append(attempt)
+    seconds, limit = job.times[batch], job.spec.timeout_s
+    late = seconds > limit
+    end, priority = world.now + (limit if late else seconds), TIMEOUT if late else DONE_FIRST
+    attempt = (end, priority, world.number, batch, slot)
+    if not job.attempts_by_end or job.attempts_by_end[-1] < attempt:
+        job.attempts_by_end.append(attempt)
     else:
-        insort(flight, attempt)
+        insort(job.attempts_by_end, attempt)
+    job.attempts += 1
     if world.detail:
         retry.log_mini_batch(world, "MB_START", job, batch, slot)
     return True
@@ -156,107 +147,86 @@ def schedule_next(world: World, job: BatchJob) -> None:
 
 
 def fast_forward(world: World, job: BatchJob, horizon: EventKey) -> None:
-    """Complete attempts that succeed, and start new mini-batches in their place.
+    """Complete attempts that succeed, and start queued mini-batches in their place.
 
     Returns before the first attempt that ends after `horizon`, fails, or has no successor, and
-    before the job may need fewer nodes, or begins what times out. Does nothing for jobs that have
-    retries at the head of the queue.
+    before the job may need fewer nodes, or begins what times out.
     """
-    flight, end = job.attempts_by_end, _fast_forward_end(job)
-    work, rounds_s = job.spec.workload, _LEAST_ROUNDS * job.times[0]
-    while job.next_new < end and flight:
-        first = job.next_new
-        if first == len(job.times):
+    spec, work, head, total = job.spec, job.spec.workload, job.head, job.total
+    needed = (spec.instance_count - 1) * spec.concurrency + 1  # mini-batches, for all nodes
+    most = min(total - job.done - job.failed - needed, len(head) + total - job.next_new)
+    while most > 0 and job.attempts_by_end:
+        if job.next_new == len(job.times) and not head:
             sampling.sample_more(job)
-        last = min(end, len(job.times))
         varies = bool(job.attempts_to_fail or job.has_timeouts or work.cv or work.trace)
-        if varies or world.detail or horizon[0] - flight[0][0] < rounds_s:
-            fresh = _advance_one_by_one(world, job, last, horizon)
+        if head or varies or world.detail or job.next_new == total - 1:
+            queued = [*head] or range(job.next_new, len(job.times))
+            begun = _advance_one_by_one(world, job, queued[:most], horizon)
         else:
-            fresh = _advance_by_rounds(world, job, min(last, job.total - 1), horizon)
-        ended = fresh - first
-        job.done += ended
-        job.attempts += ended
-        job.next_new = fresh
-        world.number += ended
-        if fresh < last or world.detail:
+            queued = range(job.next_new, total - 1)  # all but the last, which may be shorter
+            begun = _advance_by_rounds(world, job, queued[:most], horizon)
+        job.done += begun
+        job.attempts += begun
+        world.number += begun
+        most -= begun
+        if head:
+            for _ in range(begun):
+                head.popleft()
+        else:
+            job.next_new += begun
+        if begun < len(queued) or world.detail:
             break
 
 
-def _advance_by_rounds(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
-    """`fast_forward` if all mini-batches up to `last` take equally long; return the next one.
-
-    Attempts end in the order in which they began, so slots take turns, round by round. Times are
-    added up one by one, as the clock does.
-    """
-    flight, seconds, first = job.attempts_by_end, job.times[0], job.next_new
-    end = horizon[0] if horizon[1] == DONE_FIRST else nextafter(horizon[0], inf)
-    if flight[0][0] >= end:
-        return first
-    size, fresh = len(flight), first
-    ends, _, _, _, slots = map(list, zip(*flight, strict=True))
-    while ends[-1] < end and fresh + size <= last:
-        ends = [at + seconds for at in ends]
-        fresh += size
-    while ends[0] < end and fresh < last:
-        over = min(bisect_left(ends, end), last - fresh)
-        ends = ends[over:] + [at + seconds for at in ends[:over]]
-        slots = slots[over:] + slots[:over]
-        fresh += over
-    over = min(fresh - first, size)
-    number, batches = world.number + fresh - first + 1, range(fresh - over, fresh)
-    numbers = range(number - over, number)
-    flight += zip(ends[-over:], repeat(DONE_FIRST), numbers, batches, slots[-over:], strict=False)
-    del flight[:over]
-    job.attempts_by_slot.update(zip(slots[-over:], flight[-over:], strict=True))
-    return fresh
-
-
-def _advance_one_by_one(world: World, job: BatchJob, last: int, horizon: EventKey) -> int:
-    """`fast_forward` if mini-batches differ in time, some fail, or each is logged."""
-    flight, slots, times = job.attempts_by_end, job.attempts_by_slot, job.times
+def _advance_one_by_one(
+    world: World, job: BatchJob, queued: Sequence[int], horizon: EventKey
+) -> int:
+    """`fast_forward` of any mini-batches; return how many have begun."""
+    attempts, times, end, detail = job.attempts_by_end, job.times, horizon[0], world.detail
     failing, limit = job.attempts_to_fail, job.spec.timeout_s
-    first, end, detail = job.next_new, horizon[0], world.detail
     is_smooth = not (failing or job.has_timeouts)
-    if detail:
-        last = min(last, first + _LOGGED_AT_ONCE)
-    ahead = world.number + 1 - first  # the difference between event number and mini-batch number
-    latest, over = flight[-1][0], 0
-    for fresh in range(first, last):
-        attempt = flight[over]
+    for number, fresh in enumerate(queued, world.number + 1):
+        attempt = attempts[0]
         at, late, _, batch, slot = attempt
         if at >= end and attempt >= horizon:
-            break
+            return number - world.number - 1
         seconds = times[fresh]
         if not is_smooth and (late or batch in failing or seconds > limit):
-            break
-        over += 1
-        ends = at + seconds
-        slots[slot] = begun = (ends, DONE_FIRST, ahead + fresh, fresh, slot)
-        if ends >= latest:
-            flight.append(begun)
-            latest = ends
-        else:
-            insort(flight, begun, over)
-        if over == _FORGOTTEN_AT_ONCE:
-            del flight[:over]
-            over = 0
+            return number - world.number - 1
+        del attempts[0]
+        insort(attempts, (at + seconds, DONE_FIRST, number, fresh, slot))
         if detail:
             world.now = at
             retry.log_mini_batch(world, "MB_DONE", job, batch, slot)
             retry.log_mini_batch(world, "MB_START", job, fresh, slot)
-    else:
-        fresh = last
-    del flight[:over]
-    return fresh
+    return len(queued)
 
 
-def _fast_forward_end(job: BatchJob) -> int:
-    """Return how many mini-batches may start before the job may need fewer nodes."""
-    if job.head:
-        return job.next_new
-    slots = (job.spec.instance_count - 1) * job.spec.concurrency  # with one node fewer
-    return min(job.total, job.total + len(job.attempts_by_slot) + len(job.tail) - slots - 1)
+def _advance_by_rounds(world: World, job: BatchJob, queued: range, horizon: EventKey) -> int:
+    """`fast_forward` of mini-batches that take equally long; return how many have begun.
+
+    Attempts end in the order in which they began, so slots take turns. Of whole rounds only the
+    times are computed, added up one by one, as the clock does.
+    """
+    attempts, seconds, whole = job.attempts_by_end, job.times[0], 0
+    end = horizon[0] if horizon[1] == DONE_FIRST else nextafter(horizon[0], inf)
+    size, number = len(attempts), world.number + 1
+    if attempts[-1][0] + _MANY_ROUNDS * seconds < end and size <= len(queued):
+        ends = [attempt[0] for attempt in attempts]
+        while ends[-1] < end and whole + size <= len(queued):
+            ends = [at + seconds for at in ends]
+            whole += size
+        numbers, batches = range(number + whole - size, number + whole), queued[whole - size :]
+        slots = [attempt[4] for attempt in attempts]
+        attempts[:] = zip(ends, repeat(DONE_FIRST), numbers, batches, slots, strict=False)
+    begun = whole
+    for (at, _, _, _, slot), fresh in zip(attempts, queued[whole:], strict=False):
+        if at >= end:
+            break
+        attempts.append((at + seconds, DONE_FIRST, number + begun, fresh, slot))
+        begun += 1
+    del attempts[: begun - whole]
+    return begun
 
 
 def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bool:
@@ -265,7 +235,6 @@ def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bo
         return False
     at, late, _, batch, slot = job.attempts_by_end.pop(0)
     world.now = job.last_progress = at
-    del job.attempts_by_slot[slot]
     failures = job.attempts_to_fail
     if late:
         retry.fail(world, job, batch, slot, "MB_TIMEOUT")
@@ -281,7 +250,7 @@ def step(world: World, cluster: Cluster, job: BatchJob, horizon: EventKey) -> bo
 def _rest_if_idle(world: World, cluster: Cluster, job: BatchJob, number: int) -> None:
     """Make the node of this number idle if nothing runs there."""
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
-    if job.attempts_by_slot.keys().isdisjoint(slots):
+    if job.idle_slots.keys() >= {*slots}:
         for idle_slot in slots:
             del job.idle_slots[idle_slot]
         job.running_nodes -= 1
@@ -298,9 +267,8 @@ def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
     first, limit = world.settings.first_task_creation_timeout_s or inf, _progress_limit(world, job)
     if job.attempts:
         sampling.sample_job(world.seed, job)
-        slots = job.attempts_by_slot.values()
         times, longest = job.times, job.spec.timeout_s
-        began = [at - min(times[batch], longest) for at, _, _, batch, _ in slots]
+        began = [at - min(times[batch], longest) for at, _, _, batch, _ in job.attempts_by_end]
         last = max(job.last_progress, *began, 0.0)
         reason = f"no mini-batch began or ended for {limit:g} s (progress_update_timeout)"
     else:

@@ -31,10 +31,9 @@ def stop(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def set_payer(world: World, cluster: Cluster, node: Node, payer: str) -> None:
-    """Bill a node to a job from now on; an empty name bills it to the cluster only."""
-    if node.payer != payer:
-        bill_until_now(world, cluster, node)
-        node.payer = payer
+    """Bill a node to another job from now on; an empty name bills it to the cluster only."""
+    bill_until_now(world, cluster, node)
+    node.payer = payer
 
 
 def stop_vm(world: World, pool: Pool, vm: Vm) -> None:

@@ -285,7 +285,5 @@ def delay(
     world: World, cluster: Cluster, node: Node, mean: float, purpose: str, attempt: int
 ) -> float:
     """Sample a delay in seconds with this mean, for one attempt to bring up a node."""
-    if world.settings.delay_cv == 0:
-        return mean
     key = f"{world.seed}/{purpose}/{cluster.tag}/{node.number}/{attempt}"
     return rng.log_normal(mean, world.settings.delay_cv, key)

@@ -154,17 +154,13 @@ def _logged_events(
 
 def _handle(world: World, event: ScheduledEvent, to: float) -> None:
     """Handle one event, unless it is void."""
-    at, _, _, kind, name, detail, epoch = event
+    kind = event[3]
     if kind in _NODE_EVENTS:
         _handle_node_event(world, event)
     elif kind is _MINI_BATCH_END:
         _handle_mini_batches(world, event, to)
     elif kind is EventKind.PROCESS_DUE:
-        regional = world.capacities[name]
-        if detail < len(regional.processes) and regional.processes[detail].epoch == epoch:
-            world.now = at
-            for cluster in preemption.process_due(world, regional, detail):
-                autoscaling.reconcile(world, cluster)
+        _handle_process(world, event)
     elif kind <= EventKind.DEADLINE or kind is EventKind.STALL_DUE:
         _handle_job_event(world, event)
     else:
@@ -188,7 +184,7 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
     cluster = world.clusters[job.spec.cluster]
     while True:
         limit = queue[0][:3] if queue and queue[0][0] <= to else (to, _AFTER_ALL, 0)
-        if world.observer is None and job.next_new < job.total:
+        if world.observer is None and (job.head or job.next_new < job.total):
             batch.fast_forward(world, job, limit)
         if not batch.step(world, cluster, job, limit):
             break
@@ -197,6 +193,15 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
             break
     job.scheduled = None  # set only now, so that nothing above schedules the event again
     batch.schedule_next(world, job)
+
+
+def _handle_process(world: World, event: ScheduledEvent) -> None:
+    at, _, _, _, name, number, epoch = event
+    regional = world.capacities[name]
+    if number < len(regional.processes) and regional.processes[number].epoch == epoch:
+        world.now = at
+        for cluster in preemption.process_due(world, regional, number):
+            autoscaling.reconcile(world, cluster)
 
 
 def _handle_node_event(world: World, event: ScheduledEvent) -> None:
@@ -268,6 +273,8 @@ def _handle_job_event(world: World, event: ScheduledEvent) -> None:
         case BatchJob(), EventKind.STALL_DUE:
             world.now = at
             batch.stall_due(world, cluster, job)
+            if job.ended is None:
+                return  # nothing has changed
         case _:
             return
     autoscaling.reconcile(world, cluster)

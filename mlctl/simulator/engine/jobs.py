@@ -62,14 +62,13 @@ class EngineJob:
 class BatchJob(EngineJob):
     """A batch job. Mini-batches that never started are only counted: all from `next_new` on.
 
-    `head` and `tail` queue mini-batches to be retried, before and after those. `attempts_by_slot`
-    has the running attempt of each busy slot, `attempts_by_end` the same in the order of their
-    ends. The slots of node n are numbered from n * concurrency on. `starting` are running nodes
-    that cannot work yet, with the second since which they start; `last_progress` is when an attempt
-    began or ended, where `attempts_by_slot` does not show it. `failed_attempts` and
-    `lost_attempts` count per mini-batch that is not over. Derived fields are not stored; they are
-    computed again. `times` has those of the first mini-batches, as far as they are known to be
-    needed, `samples` the others.
+    `head` and `tail` queue mini-batches to be retried, before and after those. `attempts_by_end`
+    has the running attempts in the order of their ends. The slots of node n are numbered from
+    n * concurrency on. `starting` are running nodes that cannot work yet, with the second since
+    which they start; `last_progress` is when an attempt began or ended, where `attempts_by_end`
+    does not show it. `failed_attempts` and `lost_attempts` count per mini-batch. Derived fields are
+    not stored; they are computed again. `times` has those of the first mini-batches, as far as they
+    are known to be needed, `samples` the others.
     """
 
     spec: BatchSpec = field(kw_only=True)
@@ -77,7 +76,7 @@ class BatchJob(EngineJob):
     next_new: int = 0
     head: deque[int] = field(default_factory=deque)
     tail: deque[int] = field(default_factory=deque)
-    attempts_by_slot: dict[int, Attempt] = field(default_factory=dict)
+    attempts_by_end: list[Attempt] = field(default_factory=list)
     starting: dict[int, float] = field(default_factory=dict)
     last_progress: float = 0.0
     idle_slots: dict[int, None] = field(default_factory=dict)
@@ -90,7 +89,6 @@ class BatchJob(EngineJob):
     running_nodes: int = 0
     usable_nodes: int = 0
     epoch: int = 0
-    attempts_by_end: list[Attempt] = field(default_factory=list, metadata={"derived": True})
     times: list[float] = field(default_factory=list, metadata={"derived": True})
     samples: Iterator[list[float]] | None = field(default=None, metadata={"derived": True})
     attempts_to_fail: dict[int, int] = field(default_factory=dict, metadata={"derived": True})

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from math import inf
 
 from mlctl.simulator.engine import billing, capacity, processes, rng
-from mlctl.simulator.engine.processes import Bathtub, HyperExponential, Poisson, Weibull
+from mlctl.simulator.engine.processes import LIFETIMES
 from mlctl.simulator.engine.state import (
     Cluster,
     EventKind,
@@ -52,7 +52,8 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
     """SCALE_UP: request one more node, under the lowest free number."""
     number = heappop(cluster.free_numbers) if cluster.free_numbers else len(cluster.nodes)
     cluster.last_serial += 1
-    node = Node(number, cluster.last_serial, world.now, epoch=world.new_epoch(), payer=payer)
+    world.epoch += 1
+    node = Node(number, cluster.last_serial, world.now, epoch=world.epoch, payer=payer)
     cluster.nodes[number] = cluster.nodes_by_state[_ALLOCATING][number] = node
     log_node_event(world, "SCALE_UP", cluster, node)
     capacity.request(world, world.capacities[cluster.capacity_key], cluster, node)
@@ -61,23 +62,23 @@ def add(world: World, cluster: Cluster, payer: str) -> None:
 def finish_allocation(world: World, cluster: Cluster, node: Node) -> None:
     """ALLOCATED: the node exists, is billed, can be preempted, and prepares."""
     billing.start(world, node)
-    set_state(world, cluster, node, _PREPARING)
-    time = cluster.allocations[node.number] = cluster.allocations.get(node.number, 0) + 1
+    number, settings, event = node.number, world.settings, _READY
+    time = cluster.allocations[number] = cluster.allocations.get(number, 0) + 1
     schedule_loss(world, cluster, node)
-    settings, name = world.settings, cluster.spec.name
-    wait = settings.preparation_s
-    at = world.now + capacity.delay(world, cluster, node, wait, "preparation", time)
-    bad = settings.p_unusable and settings.p_unusable > rng.uniform(
-        f"{world.seed}/unusable/{cluster.tag}/{node.number}/{time}"
-    )
+    seconds = settings.preparation_s
+    if settings.delay_cv:
+        seconds = capacity.delay(world, cluster, node, seconds, "preparation", time)
+    if settings.p_unusable:
+        u = rng.uniform(f"{world.seed}/unusable/{cluster.tag}/{number}/{time}")
+        event = EventKind.START_FAIL if settings.p_unusable > u else _READY
     if world.log is not None:
         log_node_event(world, "ALLOCATED", cluster, node)
-    if bad:
-        schedule(world, at, EventKind.START_FAIL, name, node.number, node.epoch)
-    elif at > world.now:
-        schedule(world, at, _READY, name, node.number, node.epoch)
-    else:
+    at = world.now + seconds
+    if at == world.now and event is _READY:
         ready(world, cluster, node)
+    else:
+        set_state(world, cluster, node, _PREPARING)
+        schedule(world, at, event, cluster.spec.name, number, node.epoch)
 
 
 def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
@@ -86,12 +87,10 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
     soonest, number = inf, node.number
     for active in world.capacities[cluster.capacity_key].processes:
         process = active.process
-        if isinstance(process, (Poisson, HyperExponential, Weibull, Bathtub)):
+        if isinstance(process, LIFETIMES):
             time = cluster.allocations[number]
-            key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{time}"
-            life = processes.lifetime(process, rng.uniform_of_row(key, number))
-            by_hour = process.by_hour if isinstance(process, Poisson) else None
-            soonest = min(soonest, processes.later(by_hour, active.since, world.now, life))
+            u = rng.uniform_of_row(number, world.seed, "life", active.serial, cluster.tag, time)
+            soonest = min(soonest, processes.lost_at(process, active.since, world.now, u))
     if soonest < inf:
         schedule(world, soonest, _PREEMPT, cluster.spec.name, number, node.loss_epoch)
 
@@ -101,13 +100,6 @@ def ready(world: World, cluster: Cluster, node: Node) -> None:
     set_state(world, cluster, node, _IDLE)
     if world.log is not None:
         log_node_event(world, "READY", cluster, node)
-
-
-def dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
-    """DISPATCH: an idle node starts to run a job."""
-    set_state(world, cluster, node, _RUNNING)
-    if world.log is not None:
-        log_node_event(world, "DISPATCH", cluster, node, job=job)
 
 
 def become_idle(world: World, cluster: Cluster, node: Node) -> None:
@@ -128,7 +120,6 @@ def start_failed(world: World, cluster: Cluster, node: Node) -> None:
 def restore(world: World, cluster: Cluster, node: Node) -> None:
     """RESTORED: a preempted node is back under its number and is prepared again."""
     log_node_event(world, "RESTORED", cluster, node)
-    set_state(world, cluster, node, _ALLOCATING)
     finish_allocation(world, cluster, node)
 
 

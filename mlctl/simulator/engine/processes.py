@@ -136,6 +136,7 @@ class OnOff:
 
 
 LifetimeProcess = Poisson | HyperExponential | Weibull | Bathtub
+LIFETIMES = (Poisson, HyperExponential, Weibull, Bathtub)
 PreemptionProcess = LifetimeProcess | Shock | LossScript | Trace | OnOff
 CapacityProcess = Constant | CapacitySteps | Trace | OnOff
 
@@ -159,6 +160,14 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
                 wear = exp((middle - process.b) / process.t2) - expm1(-middle / process.t1)
                 low, high = (middle, high) if process.a * wear < u else (low, middle)
             return high * HOUR
+
+
+def lost_at(process: LifetimeProcess, start: float, now: float, u: float) -> float:
+    """When a node that is new at `now` is lost by a process set at `start`, by `u` in [0, 1)."""
+    life = lifetime(process, u)
+    if isinstance(process, Poisson) and process.by_hour is not None:
+        return later(process.by_hour, start, now, life)
+    return now + life
 
 
 def later(by_hour: ByHour | None, start: float, now: float, seconds: float) -> float:

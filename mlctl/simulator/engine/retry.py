@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from operator import itemgetter
 
 from mlctl.simulator.engine import nodes, rules, sampling
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus
@@ -86,20 +86,20 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
     started = job.starting.pop(node.number, None)
     if started is not None:
         job.lost_node_s += world.now - started
-    batches, starts = [], []
-    for slot in range(node.number * slots, (node.number + 1) * slots):
+    first, stop = node.number * slots, (node.number + 1) * slots
+    for slot in range(first, stop):
         job.idle_slots.pop(slot, None)
-        attempt = job.attempts_by_slot.pop(slot, None)
-        if attempt is not None:
-            del job.attempts_by_end[bisect_left(job.attempts_by_end, attempt)]
-            at, _, _, batch, _ = attempt
-            began = at - min(job.times[batch], job.spec.timeout_s)
-            starts.append(began)
-            job.last_progress = max(job.last_progress, began)
-            job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1
-            batches.append(batch)
-            if world.detail:
-                log_mini_batch(world, "MB_LOST", job, batch, slot)
+    lost = [attempt for attempt in job.attempts_by_end if first <= attempt[4] < stop]
+    lost.sort(key=itemgetter(4))
+    batches, starts = [], []
+    for attempt in lost:
+        job.attempts_by_end.remove(attempt)
+        at, _, _, batch, slot = attempt
+        starts.append(at - min(job.times[batch], job.spec.timeout_s))
+        job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1
+        batches.append(batch)
+        log_mini_batch(world, "MB_LOST", job, batch, slot)
+    job.last_progress = max(job.last_progress, *starts, 0.0)
     job.lost_node_s += rules.lost_node_s(world.now, starts, slots)
     job.running_nodes -= bool(batches) or started is not None
     job.usable_nodes -= 1
@@ -159,14 +159,14 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
     for collection in (
         job.head,
         job.tail,
-        job.attempts_by_slot,
+        job.attempts_by_end,
         job.starting,
         job.idle_slots,
         job.failed_attempts,
         job.lost_attempts,
     ):
         collection.clear()
-    for derived in (job.attempts_by_end, job.times, job.attempts_to_fail):
+    for derived in (job.times, job.attempts_to_fail):
         derived.clear()
     job.running_nodes = job.usable_nodes = 0
     job.scheduled = job.samples = None

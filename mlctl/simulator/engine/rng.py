@@ -26,17 +26,20 @@ def uniform(key: str) -> float:
     return (int.from_bytes(digest, "little") >> 11) * SCALE
 
 
-def uniform_of_row(key: str, number: int) -> float:
+def uniform_of_row(number: int, *key: object) -> float:
     """Return the number at `number` of a sequence by key; eight of them cost one hash."""
-    return (_recent_row(f"{key}/{number // ROW}")[number % ROW] >> 11) * SCALE
+    return (_recent_row(*key, number // ROW)[number % ROW] >> 11) * SCALE
+
+
+@lru_cache(maxsize=64)
+def _recent_row(*key: object) -> tuple[int, ...]:
+    """Return a row of words; nodes that come at the same time share it."""
+    return words_of_row("/".join(map(str, key)))
 
 
 def words_of_row(key: str) -> tuple[int, ...]:
     """Return the words of a key that ends with a row number: `(w >> 11) * SCALE` is in [0, 1)."""
     return _WORDS(blake2b(key.encode()).digest())
-
-
-_recent_row = lru_cache(maxsize=64)(words_of_row)  # nodes that come at the same time share rows
 
 
 def generator(key: str) -> Random:
@@ -59,17 +62,17 @@ def log_normal_of(cv: float) -> tuple[float, float]:
     return -variance / 2, sqrt(variance)
 
 
-def log_normals(cv: float, count: int, random: Callable[[], float]) -> list[float]:
-    """So many log-normal factors of mean 1, those that `Random.gauss` gives, in half its time.
+def log_normals(mean: float, cv: float, count: int, random: Callable[[], float]) -> list[float]:
+    """So many log-normal numbers, those that `Random.gauss` gives, in half its time.
 
     A pair of uniform numbers, by `random`, gives a pair of normal ones (Box and Muller 1958).
     """
     mu, sigma = log_normal_of(cv)
-    factors: list[float] = []
-    add = factors.append
+    numbers: list[float] = []
+    add = numbers.append
     for _ in range((count + 1) // 2):
         angle = random() * tau
         length = sqrt(-2.0 * log(1.0 - random()))
-        add(exp(mu + cos(angle) * length * sigma))
-        add(exp(mu + sin(angle) * length * sigma))
-    return factors[:count]
+        add(mean * exp(mu + cos(angle) * length * sigma))
+        add(mean * exp(mu + sin(angle) * length * sigma))
+    return numbers[:count]

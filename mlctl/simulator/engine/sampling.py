@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import cycle, islice, repeat
+from itertools import cycle, islice
 from math import floor, log
-from operator import mul
 
 from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.jobs import BatchJob
@@ -43,11 +42,12 @@ def service_times(seed: str, spec: BatchSpec) -> Iterator[list[float]]:
         return
     random = rng.generator(f"{seed}/service/{spec.name}").random
     for first in range(0, total, _BLOCK):
-        factors = rng.log_normals(work.cv, min(_BLOCK, total - first), random)
-        times = list(map(mul, repeat(seconds), factors))
-        if first + len(times) == total:
-            times[-1] = last * factors[-1]
-        yield times
+        count = min(_BLOCK, total - first)
+        if last == seconds or first + count < total:
+            yield rng.log_normals(seconds, work.cv, count, random)
+        else:
+            *factors, final = rng.log_normals(1.0, work.cv, count, random)
+            yield [seconds * factor for factor in factors] + [last * final]
 
 
 def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:

@@ -57,7 +57,7 @@ def load(data: dict[str, Any]) -> World:
             cluster.nodes_by_state[node.state][node.number] = node
     for job in world.jobs.values():
         if isinstance(job, BatchJob) and job.ended is None:
-            batch.restore(world, job)
+            batch.schedule_next(world, job)
     return world
 
 

@@ -215,7 +215,7 @@ def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
         ((APPENDS, "--input", INPUT, "--python", "nopython"), "there is no program `nopython`"),
         ((APPENDS, "--input", INPUT, "--python", "true"), "is not Python 3.8 or newer"),
         ((APPENDS, "--input", INPUT, "--timeout", "0"), "'0' is not a valid value"),
-        ((APPENDS, "--input", INPUT, "--weather", "hail"), "`hail` is not a weather"),
+        ((APPENDS, "--input", INPUT, "--weather", "hail"), "`hail` is neither a file nor one of"),
         ((APPENDS, "--input", INPUT, "--keep", "empty"), "cannot make the folder `empty`"),
         (("bad.py", "--input", INPUT), "bad.py:2: the script cannot be used: SyntaxError"),
         (("wants.py", "--input", INPUT), "wants.py:1: No module named 'nothere'; use --python"),

@@ -243,6 +243,14 @@ def test_a_run_that_is_cancelled_early_has_sampled_few_service_times() -> None:
     assert 50 < len(running.times) < 1000
 
 
+def test_of_what_ends_in_the_same_second_completions_come_before_timeouts() -> None:
+    work = BatchWork(trace=(10.0, 20.0, 20.0, 70.0))
+    job = batch(8, 0, 1, workload=work, concurrency=2, timeout_s=40.0)
+    made = world(*of(cluster(1), job), watched=False)
+    events = [event for event in engine.advance(made, 60) if event.at == 60]
+    assert [event.event for event in events[::2]] == ["MB_DONE", "MB_TIMEOUT"]
+
+
 def test_service_times_of_a_trace_are_taken_in_turn() -> None:
     job = batch(5, 0, 1, workload=BatchWork(trace=(10.0, 20.0)))
     assert ended(world(*of(cluster(1), job))).makespan_s == 70
