@@ -89,7 +89,7 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         raise RunError(f"`{folder}` cannot be laid out: {error.strerror or error}") from None
 
 
-def locked(folder: Path) -> int:
+def lock(folder: Path) -> int:
     """Make the folder, and a lock on it that the end of this process frees; its descriptor.
 
     Raises:

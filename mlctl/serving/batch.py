@@ -27,7 +27,7 @@ from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans, jobs
-from mlctl.serving.deployments import CodeSettings, located, of_body, uri_of
+from mlctl.serving.deployments import CodeSettings, locate, of_body, uri_of
 from mlctl.serving.servers import ScriptError, WorkerPool, load_failure
 from mlctl.simulator.control_plane import local_paths, service
 from mlctl.simulator.control_plane.jobs import artifacts, creation
@@ -190,7 +190,7 @@ def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]
 
 def _paths(uri: str, code: CodeSettings) -> list[str]:
     """Return the sorted files of an input."""
-    path = files.expanded(local_path(uri)) if is_local(uri) else located(uri, "the input", code)
+    path = files.expanded(local_path(uri)) if is_local(uri) else locate(uri, "the input", code)
     try:
         inputs = Inputs.find(path)
     except RehearsalError as error:

@@ -187,7 +187,7 @@ def weathers() -> tuple[str, ...]:
     return tuple(name for name, model in models if model is not None and model.trace is None)
 
 
-def beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:
+def forecast_beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any]:
     """Forecast a job as it was submitted, in some weather, beside its progress.
 
     Raises:

@@ -208,7 +208,7 @@ class LocalBackend(
         return LocalRegistry(self.handle.store, name)
 
     def writing_registry(self, name: str) -> LocalBackend:
-        return self.within(registries.written(self.handle.store, name).scope)
+        return self.within(registries.store_to_write(self.handle.store, name).scope)
 
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
         registries.create(self.handle.store, name, location, body)
@@ -224,7 +224,7 @@ class LocalBackend(
         from mlctl.simulator.control_plane.jobs import artifacts
 
         store = self.handle.store
-        workspace = registries.kept(store, registry) if registry else self.handle
+        workspace = registries.find_store(store, registry) if registry else self.handle
         stored = service.read(workspace, [model]).get(model) if workspace else None
         if stored is None:
             raise missing(model)
@@ -238,7 +238,7 @@ class LocalBackend(
     def registries(self) -> builtins.list[dict[str, Data]]:
         store = self.handle.store
         names = registries.every(store)
-        return [registries.described(store, name, self.scope) for name in names]
+        return [registries.arm_body(store, name, self.scope) for name in names]
 
     def quota_refuses(self) -> QuotaRefusal:
         return control.cloud_settings(self.handle).quota_refuses

@@ -39,14 +39,14 @@ _IMAGES = "mcr.microsoft.com/azureml/curated"
 _ENVIRONMENT = "azureml://registries/azureml/environments/sklearn-1.5/labels/latest"
 
 
-def kept(store: Store, registry: str) -> WorkspaceHandle | None:
+def find_store(store: Store, registry: str) -> WorkspaceHandle | None:
     """Return the store of a registry that was created or written to here; None for others."""
     with store.read() as db:
         state = rows.workspace_state(db, rows.registry_scope(registry), DEFAULT_LOCATION)
     return WorkspaceHandle(store, state.scope, state.location) if state.id != NO_WORKSPACE else None
 
 
-def written(store: Store, registry: str) -> WorkspaceHandle:
+def store_to_write(store: Store, registry: str) -> WorkspaceHandle:
     """Return the store of a registry to write to; a first write creates the registry.
 
     Raises:
@@ -56,7 +56,7 @@ def written(store: Store, registry: str) -> WorkspaceHandle:
         text = f"The registry `{registry}` is Microsoft's: it is read, not written."
         raise Permanent("AuthorizationFailed", text, status=403)
     scope = rows.registry_scope(registry)
-    return kept(store, registry) or WorkspaceHandle(store, scope, DEFAULT_LOCATION)
+    return find_store(store, registry) or WorkspaceHandle(store, scope, DEFAULT_LOCATION)
 
 
 def is_public(registry: str) -> bool:
@@ -68,19 +68,21 @@ def share(source: WorkspaceHandle, address: Address, registry: str, target: Addr
     """Copy a version of an asset from a workspace to a registry; its files stay where they are.
 
     Raises:
-        ServiceError: 404, there is no such asset; as `written`; the registry has the version with
-            other content.
+        ServiceError: 404, there is no such asset; as `store_to_write`; the registry has the
+            version with other content.
     """
     stored = service.require(source, address)
-    service.put(written(source.store, registry), target, {"properties": stored.body["properties"]})
+    service.put(
+        store_to_write(source.store, registry), target, {"properties": stored.body["properties"]}
+    )
 
 
-def shown(registry: str, data: Data) -> Data:
+def with_global_ids(registry: str, data: Data) -> Data:
     """Return stored data of a registry, with the ids by which everybody names its assets."""
     if isinstance(data, dict):
-        return {key: shown(registry, value) for key, value in data.items()}
+        return {key: with_global_ids(registry, value) for key, value in data.items()}
     if isinstance(data, list):
-        return [shown(registry, value) for value in data]
+        return [with_global_ids(registry, value) for value in data]
     if not isinstance(data, str) or "registries" not in data:
         return data
     prefix = re.escape(f"/subscriptions/registries/resourceGroups/registries/providers/{PROVIDER}")
@@ -195,8 +197,8 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     """Make a registry, or change one to what `body` says, in ARM's words; whether it was made.
 
     Raises:
-        ServiceError: as `written`; 400, there is no such region, no registry can have the name, or
-            the body is of no registry.
+        ServiceError: as `store_to_write`; 400, there is no such region, no registry can have the
+            name, or the body is of no registry.
     """
     if not _are_regions((body.get("properties") or {}).get("regionDetails") or []):
         text = "The value of `properties.regionDetails` is of a wrong type."
@@ -205,8 +207,8 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     if region not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise Permanent("LocationNotAvailableForResourceType", text, target="location")
-    handle = written(store, registry)
-    is_new = kept(store, registry) is None
+    handle = store_to_write(store, registry)
+    is_new = find_store(store, registry) is None
     with store.write() as db:
         ensure_workspace(db, WorkspaceHandle(store, handle.scope, region))
     note = {"tags": body.get("tags") or {}, "properties": body.get("properties") or {}}
@@ -214,13 +216,13 @@ def create(store: Store, registry: str, location: str, body: Mapping[str, Data])
     return is_new
 
 
-def described(store: Store, registry: str, group: Scope) -> dict[str, Data]:
+def arm_body(store: Store, registry: str, group: Scope) -> dict[str, Data]:
     """Return the ARM body of a stored registry, as in the resource group of a scope.
 
     Raises:
         NotFound: it is not.
     """
-    handle = kept(store, registry)
+    handle = find_store(store, registry)
     if handle is None:
         text = f"The registry '{registry}' was not found."
         raise NotFound("ResourceNotFound", text, status=404)
@@ -277,5 +279,5 @@ def every(store: Store) -> list[str]:
 
 def delete(store: Store, registry: str) -> None:
     """Delete a registry with all that is in it."""
-    described(store, registry, rows.registry_scope(registry))
+    arm_body(store, registry, rows.registry_scope(registry))
     workspaces.delete(WorkspaceHandle(store, rows.registry_scope(registry), DEFAULT_LOCATION))

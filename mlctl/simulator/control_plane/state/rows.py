@@ -11,7 +11,7 @@ from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
 
-from mlctl.catalog.prices import PriceList, listed
+from mlctl.catalog.prices import PriceList, own_prices
 from mlctl.dataclasses import dataclass
 from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, Scope
@@ -42,7 +42,7 @@ class WorkspaceState:
     id: int
     scope: Scope
     location: str
-    price_list: Callable[[], PriceList] = listed
+    price_list: Callable[[], PriceList] = own_prices
 
     def guid(self, purpose: str) -> str:
         """Return a GUID that depends on the seed, the workspace and `purpose` only."""
@@ -51,7 +51,7 @@ class WorkspaceState:
 
 
 def workspace_state(
-    db: Connection, scope: Scope, location: str, price_list: Callable[[], PriceList] = listed
+    db: Connection, scope: Scope, location: str, price_list: Callable[[], PriceList] = own_prices
 ) -> WorkspaceState:
     """Return the state of workspace `scope`; `location` is its region if it does not exist yet.
 
