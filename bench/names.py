@@ -1,10 +1,12 @@
-"""The share of names that say nothing, held against its budget: part of `make lint`.
+"""Names that say nothing, names with two meanings, arguments without names: part of `make lint`.
 
     python -m bench.names [--list] [FOLDER...]
 
 Counted are parameters and names that are assigned or bound by `for`, `with`, `as` or a walrus. The
 words are pronouns, participles and fillers; model codebases of the field have 0.4 to 0.6 % of them.
-The exit code is 1 where the share is over the budget in bench/budgets.toml.
+The exit code is 1 where the share is over the budget in bench/budgets.toml, or where two modules
+declare public classes of one name (one name has one meaning), or a call unpacks a tuple that is
+written on the spot, `f(*(a, b))`: keywords would say what each value is.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench import ratchet
@@ -45,7 +47,21 @@ def main() -> int:
         print(*(f"{count:6} {name}" for name, count in empty.items()), sep="\n")
     budget = ratchet.load()[BUDGET]
     print(f"{share:.2f} % of {names.total():,} names say nothing; the budget is {budget:g} %")
-    return int(share > budget)
+    refused = [*repeated_classes(arguments.folders), *unpacked_tuples(arguments.folders)]
+    print(*refused, sep="\n", end="\n" if refused else "")
+    return int(share > budget or bool(refused))
+
+
+def repeated_classes(folders: Iterable[Path]) -> Iterator[str]:
+    """One sentence for each public class whose name another module gives to a class of its own."""
+    places = defaultdict(list)
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{path}:{node.lineno}")
+    for name, where in places.items():
+        if len(where) > 1:
+            yield f"{', '.join(where)}: {len(where)} classes are called {name}"
 
 
 def bound_names(folder: Path) -> Iterator[str]:
@@ -55,6 +71,18 @@ def bound_names(folder: Path) -> Iterator[str]:
             name = _bound_name(node)
             if name and name not in IGNORED:
                 yield name
+
+
+def unpacked_tuples(folders: Iterable[Path]) -> Iterator[str]:
+    """One sentence for each call that unpacks a tuple or list written on the spot."""
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for argument in node.args if isinstance(node, ast.Call) else ():
+                match argument:
+                    case ast.Starred(value=ast.Tuple() | ast.List()):
+                        yield f"{path}:{argument.lineno}: a call unpacks a tuple written in it"
+                    case _:
+                        pass
 
 
 def _bound_name(node: ast.AST) -> str | None:

@@ -17,7 +17,7 @@ from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.rehearsal import rehearse
-from mlctl.rehearsal.scoring.run import Order, ScoringRun
+from mlctl.rehearsal.scoring.run import RunOrder, ScoringRun
 from mlctl.rehearsal.stage import KillSchedule, Stage
 
 # Ten milliseconds that are no sleep, which a rehearsal would pass over.
@@ -75,7 +75,7 @@ def rehearsed(folder: Path, inputs: Inputs) -> float:
     """The seconds of one calm run on two workers, with all that is done around it."""
     deployment = Deployment(folder / "code" / "score.py", folder / "code", mini_batch_size=1)
     batches = mini_batches(inputs.names, 1)
-    order = Order(key="b", inputs=inputs, mini_batches=batches, order=range(len(batches)))
+    order = RunOrder(key="b", inputs=inputs, mini_batches=batches, order=range(len(batches)))
     begun = time.perf_counter()
     done = ScoringRun(deployment, order, interpreter(), folder / "run", dict(os.environ)).run()
     assert len(done.scored) == len(batches)

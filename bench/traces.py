@@ -20,7 +20,7 @@ from statistics import mean
 
 from bench.figure import Effort, Figure, at_most
 from mlctl.forecast.batch.policy import KEPT, History, RecoveryPolicy, Switch, Way, carry_out
-from mlctl.forecast.history import Bill, Extension, Try
+from mlctl.forecast.history import BilledTime, Extension, Try
 from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import (
@@ -98,10 +98,10 @@ class TraceCloud:
         self.now = ended
         return Try(status, began, ended, 0, 0.0, done, done, 0, given_up=until < end)
 
-    def bill(self) -> Bill:
+    def bill(self) -> BilledTime:
         """Node-seconds by tier."""
         low, dedicated = self.used[Tier.LOW_PRIORITY], self.used[Tier.DEDICATED]
-        return Bill(low + dedicated, low, dedicated)
+        return BilledTime(low + dedicated, low, dedicated)
 
 
 def traces() -> Iterator[tuple[str, Trace]]:

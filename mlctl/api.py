@@ -19,7 +19,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
 from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.config.loader import LoadedConfig, Loader
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.shape import Forecast

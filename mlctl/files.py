@@ -146,11 +146,7 @@ class Files:
         return read(path, limit) if content is None else content
 
     def size(self, path: Path) -> int:
-        """Return the size of a file in bytes.
-
-        Raises:
-            OSError: it is not there.
-        """
+        """Return the size of a file in bytes; raises OSError if it is not there."""
         content = self.unwritten(path)
         return path.stat().st_size if content is None else len(content)
 

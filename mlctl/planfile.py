@@ -172,7 +172,14 @@ def check_uploads(step: PlanStep) -> None:
         PlanFileError: it is not, or cannot be read.
     """
     for upload in step.uploads:
-        _unchanged(step, upload)
+        try:
+            is_same = local_files.digest(upload) == upload.digest
+        except OSError as error:
+            why = f"cannot be read: {error.strerror or error}"
+            raise PlanFileError(f"{step.change} needs `{upload.path}`, which {why}") from error
+        if not is_same:
+            why = "has changed since the plan was made"
+            raise PlanFileError(f"`{upload.path}`, which {step.change} uploads, {why}")
 
 
 def _filled(step: PlanStep, read_document: ReadDocument) -> PlanStep:
@@ -200,19 +207,6 @@ def _secret(step: PlanStep, secret: Secret, read_document: ReadDocument) -> Data
             f"the plan needs {place}, and `{secret.file}` does not give it any more"
         )
     return value
-
-
-def _unchanged(step: PlanStep, upload: Upload) -> None:
-    try:
-        is_same = local_files.digest(upload) == upload.digest
-    except OSError as error:
-        raise PlanFileError(
-            f"{step.change} needs `{upload.path}`, which cannot be read: {error.strerror or error}"
-        ) from error
-    if not is_same:
-        raise PlanFileError(
-            f"`{upload.path}`, which {step.change} uploads, has changed since the plan was made"
-        )
 
 
 def _without_secrets(
@@ -257,15 +251,7 @@ def _written_step(step: PlanStep, list_number: int, known: frozenset[str]) -> di
         "needs": list(step.needs),
         "secrets": [_written_secret(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
-        "uploads": [
-            {
-                "target": upload.target.value,
-                "path": upload.path,
-                "digest": upload.digest,
-                "wire": [*upload.wire],
-            }
-            for upload in step.uploads
-        ],
+        "uploads": [{**asdict(upload), "target": upload.target.value} for upload in step.uploads],
     }
     return written | {key: value for key, value in optional.items() if value}
 
@@ -277,13 +263,7 @@ def _written_secret(step: PlanStep, secret: Secret) -> dict[str, Data]:
             " and a saved plan holds no secrets",
             "put the document in a file, from which apply can read it again",
         )
-    return {
-        "wire": list(secret.wire),
-        "file": secret.file,
-        "absolute": str(Path(secret.file).absolute()),
-        "index": secret.index,
-        "at": list(secret.at),
-    }
+    return {**asdict(secret), "absolute": str(Path(secret.file).absolute())}
 
 
 def _read_step(data: Mapping[str, Data], pointer_lists: Sequence[tuple[Pointer, ...]]) -> PlanStep:
@@ -299,9 +279,7 @@ def _read_step(data: Mapping[str, Data], pointer_lists: Sequence[tuple[Pointer, 
         tuple(map(_read_upload, data.get("uploads", ()))),
         pointer_lists[data["without"]],
         Restoration(
-            data.get("base"),
-            tuple(map(pointer.parse, data.get("kept", ()))),
-            data.get("until"),
+            data.get("base"), tuple(map(pointer.parse, data.get("kept", ()))), data.get("until")
         ),
     )
 

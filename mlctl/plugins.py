@@ -54,7 +54,11 @@ def load(group: str, name: str) -> Plugin | None:
     entry_point = next((entry for entry in _installed(group) if entry.name == name), None)
     if entry_point is None:
         return None
-    package = _package(entry_point)
+    package = (
+        f"{entry_point.dist.name} {entry_point.dist.version}"
+        if entry_point.dist
+        else entry_point.value
+    )
     try:
         return Plugin(name, package, entry_point.load())
     except Exception as error:
@@ -77,14 +81,6 @@ def described(error: Exception) -> str:
     """Describe an error of foreign code in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _package(entry_point: EntryPoint) -> str:
-    return (
-        f"{entry_point.dist.name} {entry_point.dist.version}"
-        if entry_point.dist
-        else entry_point.value
-    )
 
 
 def _sentence(name: str, package: str, why: str) -> str:

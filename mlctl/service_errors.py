@@ -6,6 +6,8 @@ them from ARM's answers, and everything above handles them in the same way.
 
 from __future__ import annotations
 
+from typing import Any
+
 from mlctl.dataclasses import dataclass
 
 BAD_REQUEST, NOT_FOUND, CONFLICT, PRECONDITION_FAILED, THROTTLED = 400, 404, 409, 412, 429
@@ -94,17 +96,13 @@ class Transient(ServiceError):
         code: str,
         message: str,
         *,
-        status: int | None = None,
-        target: str | None = None,
-        details: tuple[str, ...] = (),
-        request_id: str | None = None,
         retry_after: float | None = None,
         ambiguous: bool = False,
         outlasted: bool = False,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            code, message, status=status, target=target, details=details, request_id=request_id
-        )
+        """`options` are those of every ServiceError."""
+        super().__init__(code, message, **options)
         self.retry_after = retry_after
         self.ambiguous = ambiguous
         self.outlasted = outlasted
@@ -115,26 +113,17 @@ def from_status(
     message: str,
     status: int,
     *,
-    target: str | None = None,
-    details: tuple[str, ...] = (),
-    request_id: str | None = None,
     retry_after: float | None = None,
     ambiguous: bool = False,
+    **options: Any,
 ) -> ServiceError:
     """Return the error for an answer with this status, of the class that callers expect.
 
-    An answer that says when to ask again is `Transient`, whatever its status.
+    An answer that says when to ask again is `Transient`, whatever its status. `options` are those
+    of every ServiceError.
     """
+    options["status"] = status
     if ambiguous or retry_after is not None or status in TRANSIENT_STATUSES:
-        return Transient(
-            code,
-            message,
-            status=status,
-            target=target,
-            details=details,
-            request_id=request_id,
-            retry_after=retry_after,
-            ambiguous=ambiguous,
-        )
+        return Transient(code, message, retry_after=retry_after, ambiguous=ambiguous, **options)
     kind = NotFound if status == NOT_FOUND else Permanent
-    return kind(code, message, status=status, target=target, details=details, request_id=request_id)
+    return kind(code, message, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -43,6 +44,9 @@ settings.register_profile(
 )
 settings.load_profile("ci" if os.environ.get("CI") else "check")
 
+# Ten thousand collected tests stay: to look through them for garbage took half of the collection.
+gc.set_threshold(100_000, 20, 100)
+
 # Started in the background, Python ignores SIGINT, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -57,6 +61,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Hold tests to the mark `slow`."""
     config.pluginmanager.register(ProcessorTime(config.getoption("--processor-times")))
+
+
+def pytest_collection_finish() -> None:
+    """Look no more through what was collected."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

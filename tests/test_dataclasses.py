@@ -11,7 +11,14 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from mlctl.dataclasses import asdict, dataclass, field, fields, replace
+from mlctl.dataclasses import (
+    MISSING,
+    asdict,
+    dataclass,
+    field,
+    fields,
+    replace,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,8 @@ class Size:
 def standard(**options: Any) -> Any:
     """The same class by the standard decorator."""
     plain = {name: getattr(Size, name) for name in ("__annotations__", "__module__")}
-    body = {"note": field(default="", compare=False), "source": field(default="page", repr=False)}
+    note = dataclasses.field(default="", compare=False)
+    body = {"note": note, "source": dataclasses.field(default="page", repr=False)}
     made = type("Size", (), {**plain, "cores": 4, **body})
     return dataclasses.dataclass(**options)(made)
 
@@ -54,6 +62,33 @@ def test_it_is_copied_replaced_and_taken_apart() -> None:
     assert replace(size, cores=2) == Size("a", 2)
     assert asdict(size) == {"name": "a", "cores": 8, "note": "", "source": "page"}
     assert [slot.name for slot in fields(Size)] == list(Size.__slots__)
+
+
+def test_the_standard_library_takes_one_for_a_dataclass() -> None:
+    size = Size("a", 8)
+    assert dataclasses.is_dataclass(size)
+    assert dataclasses.fields(Size) == fields(Size)
+    assert dataclasses.replace(size, cores=2) == replace(size, cores=2)
+    assert dataclasses.asdict(size) == asdict(size)
+
+
+def test_a_field_has_its_default_and_a_required_one_has_none() -> None:
+    name, cores, *_ = fields(Size)
+    assert name.default is name.default_factory is MISSING
+    assert (cores.name, cores.type, cores.default) == ("cores", "int", 4)
+
+
+def test_what_is_replaced_must_be_a_field_that_can_be_given() -> None:
+    with pytest.raises(TypeError, match="total"):
+        replace(Part("a", [1]), total=2)
+    assert replace(Part("a", [1]), sizes=[3]).total == 3
+
+
+def test_values_are_matched_by_position() -> None:
+    match Size("a", 8):
+        case Size(name, cores):
+            assert (name, cores) == ("a", 8)
+    assert Part.__match_args__ == ("name", "sizes")
 
 
 def test_only_what_is_frozen_has_a_hash() -> None:
@@ -125,7 +160,8 @@ class Whole(Part):
     owner: str = field(kw_only=True)
 
 
-def test_an_instance_is_made_as_the_standard_library_makes_it() -> None:
+@pytest.mark.parametrize("_", range(20))
+def test_an_instance_is_made_as_the_standard_library_makes_it(_: int) -> None:
     first, second = Part("a"), Part("b", [1, 2], unit="TB")
     assert (first.sizes, first.total, first.unit) == ([], 0, "GB")
     assert (second.sizes, second.total, second.unit) == ([1, 2], 3, "TB")
@@ -133,23 +169,31 @@ def test_an_instance_is_made_as_the_standard_library_makes_it() -> None:
     assert Whole("c", [5], owner="d").total == 5
 
 
-@pytest.mark.parametrize("values", [(), ("a", [], "GB")])
-def test_what_does_not_fit_the_fields_is_refused(values: Any) -> None:
-    for _ in range(2):  # the first instance, and every other
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((), {}),
+        (("a", [], "GB"), {}),
+        (("a",), {"name": "b"}),
+        (("a",), {"owner": "d"}),
+        (("a",), {"total": 2}),
+    ],
+)
+def test_what_does_not_fit_the_fields_is_refused(values: Any, named: Any) -> None:
+    for _ in range(20):  # the first instances, and every other
         with pytest.raises(TypeError, match=r"Part\.__init__\(\)"):
-            Part(*values)
+            Part(*values, **named)
 
 
-def test_the_initializer_is_compiled_for_the_first_instance() -> None:
+def test_the_initializer_is_compiled_once_there_are_many_instances() -> None:
     @dataclass
     class Late:
         value: int
 
-    before = vars(Late)["__init__"]
-    assert not inspect.isfunction(before)
-    assert Late(1).value == 1
+    assert Late(1).value == Late(value=1).value == 1
+    assert not inspect.isfunction(vars(Late)["__init__"])
+    assert [Late(value).value for value in range(20)] == [*range(20)]
     assert inspect.isfunction(vars(Late)["__init__"])
-    assert Late(value=2).value == 2
 
 
 def test_help_shows_the_fields_before_there_is_an_instance() -> None:

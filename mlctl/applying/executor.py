@@ -28,7 +28,7 @@ def apply(
     *,
     parallelism: int,
     stop: threading.Event,
-    retry: RetryOptions | None = None,
+    retry: RetryOptions = RetryOptions(),
     wait: bool = True,
     journal: Journal | None = None,
 ) -> Iterator[StepEvent]:
@@ -38,10 +38,7 @@ def apply(
     happens once a step has run out of attempts: the service is down, and the others would fail one
     by one. Without `wait`, a step that no other needs is done once it is accepted, and is not read
     back. Before anything is unset or deleted to be restored later, it is in the `journal`: the
-    process may be killed.
-
-    Raises:
-        ServiceError: the journal cannot be written; nothing was begun.
+    process may be killed. Raises ServiceError if the journal cannot be written; nothing was begun.
     """
     progress = _Progress(work)
     clock = backend if isinstance(backend, SupportsVirtualTime) else None
@@ -58,10 +55,8 @@ def apply(
                     yield skipped
                     continue
                 waits = wait or step.id in needed
-                runner = StepRunner(
-                    progress.assignment(step, waits=waits),
-                    *(backend, work.scope, retry or RetryOptions(), shared),
-                )
+                assignment = progress.assignment(step, waits=waits)
+                runner = StepRunner(assignment, backend, work.scope, retry, shared)
                 scheduler.start(runner.run())
                 running += 1
             while running:

@@ -13,12 +13,7 @@ from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.schedulers import WaitUntil
-from mlctl.applying.targets import (
-    as_planned,
-    live_fingerprint,
-    mismatches_of,
-    rewrites_secrets,
-)
+from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of, rewrites_secrets
 from mlctl.backends.ports.backend import (
     Backend,
     Live,
@@ -170,11 +165,7 @@ class StepRunner:
         return StepEvent(step, StepState.DONE, wrote=self._wrote)
 
     def _is_done(self, step: PlanStep, live: Live | None) -> bool:
-        """Whether there is nothing to write.
-
-        Raises:
-            Stale: the target has changed since the plan was made.
-        """
+        """Whether there is nothing to write; Stale if the target has changed since the plan."""
         expected = self.assignment.expected
         if rewrites_secrets(step) and expected in (WRITTEN, live_fingerprint(live, self.scope)):
             return False
@@ -189,10 +180,7 @@ class StepRunner:
         raise Stale("Stale", f"{step.target} has changed since the plan was made")
 
     def _is_needless(self, live: Live | None) -> _StepTask[bool]:
-        """Whether the target is already as its last step in the plan wants it.
-
-        Otherwise an endpoint would lose its default deployment for a while, for nothing.
-        """
+        """Whether the target is as its last step wants it: then an endpoint keeps its default."""
         waiting = self.assignment.waiting
         if not (waiting and as_planned(self.assignment.final, live, self.scope)):
             return False
@@ -203,11 +191,7 @@ class StepRunner:
         return True
 
     def _keep(self, step: PlanStep, live: Live | None) -> _StepTask[None]:
-        """Keep the bodies of what is deleted now, with what will be created again.
-
-        Raises:
-            Stale: one has changed since the plan was made.
-        """
+        """Keep the bodies of what is deleted now, to create it again; Stale if one has changed."""
         bodies = {} if live is None else {step.target: live.body}
         for address, expected in self.assignment.renewed.items():
             live = yield from self._read(address)
@@ -237,10 +221,7 @@ class StepRunner:
     def _read_again(
         self, step: PlanStep, written: Mapping[str, Data]
     ) -> _StepTask[tuple[Live | None, list[FieldChange]]]:
-        """Read the target after the write, and return where it still differs.
-
-        For a while reads may show the state before the write, as Succeeded.
-        """
+        """Return where the target differs after the write; reads may lag behind for a while."""
         waited = 0.0
         while True:
             result = yield from self._read(step.target)
@@ -318,11 +299,7 @@ class StepRunner:
         return self.backend.put(step.target, body)
 
     def _pause(self, attempt: int, error: Transient) -> _StepTask[None]:
-        """Wait before the next attempt.
-
-        Raises:
-            Transient: `error`, if there is no further attempt.
-        """
+        """Wait before the next attempt; raises `error` if there is none."""
         delay = self.retry.delay(attempt, error)
         if delay is None or self.shared.stop.is_set():
             raise error

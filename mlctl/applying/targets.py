@@ -10,12 +10,7 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, state, stored_values
-from mlctl.planning.diff import (
-    changed_secrets,
-    differences,
-    failed_operation,
-    written_secrets,
-)
+from mlctl.planning.diff import changed_secrets, differences, failed_operation, written_secrets
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps.work import PlanStep, Work
 from mlctl.pointer import Data

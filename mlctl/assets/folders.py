@@ -10,15 +10,18 @@ the second, which is enough for a glob (as `fnmatch` does since Python 3.12).
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlctl import files
+from mlctl import digests, files
 from mlctl.dataclasses import dataclass
 from mlctl.files import ON_DISK, Files, is_file, is_folder, real
+
+if TYPE_CHECKING:
+    import hashlib
 
 IGNORE_FILES = (".amlignore", ".gitignore")  # the first that exists counts, as in the SDK
 _OWN = ".mlctl"  # mlctl's state, which each command changes: never part of what is uploaded
@@ -187,13 +190,10 @@ def code_hash(path: Path, content: Files = ON_DISK) -> str:
     """Return the SDK's `get_content_hash` (hash version 202208) of a code file or folder.
 
     Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
-    that order.
-
-    Raises:
-        OSError: something in the folder cannot be read.
+    that order. Raises OSError if something in the folder cannot be read.
     """
     sorted_files = sorted(uploaded(path), key=lambda pair: pair[1].lower())
-    digest = hashlib.sha256(str(len(sorted_files)).encode())
+    digest = digests.begun(str(len(sorted_files)).encode())
     for file, name in sorted_files:
         digest.update(f"#{name}#{content.size(file)}".encode())
     for file, _ in sorted_files:
@@ -207,7 +207,7 @@ def asset_hash(path: Path, content: Files = ON_DISK) -> str:
     Raises:
         OSError: something in the folder cannot be read.
     """
-    digest = hashlib.sha256(b"Initialize for october 2021 AML CLI version")
+    digest = digests.begun(b"Initialize for october 2021 AML CLI version")
     if not is_folder(path):
         _update_with_file(digest, path, content)
         return digest.hexdigest()

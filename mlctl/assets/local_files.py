@@ -8,17 +8,16 @@ asset.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
-import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from mlctl import files, pointer, source
+from mlctl import dataclasses, files, pointer, source
 from mlctl.assets import folders, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.digests import uuid_of
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import KINDS, datastore_uri, online_io
 from mlctl.kinds.address import Address, Scope, own_address
@@ -30,14 +29,13 @@ from mlctl.kinds.records.code import KIND as CODE
 from mlctl.kinds.records.component import KIND as COMPONENT
 from mlctl.kinds.records.data import KIND as DATA
 from mlctl.kinds.resource import Resource, Upload, is_local, local_path
-from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.pointer import Data, Pointer
 
 UNREADABLE = Rule("MLC401", "unreadable-path", Severity.ERROR)
 
 JOB_DEFINITION = Rule("MLC410", "job-definition-without-component", Severity.ERROR)
 
-_CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
+_CODE_NAMES = "6d6c6374-6c00-4000-8000-636f64650000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +83,11 @@ class _Resolver:
                     address = yield from self._adopt(resource, field, asset, parents)
                     values[field.at] = _reference(address)
                 elif field.path and isinstance(value, str):
-                    values[field.at], found = _read_content(
+                    values[field.at], field_uploads = _read_content(
                         resource, field, value, self.scope, self.files
                     )
-                    self.report.extend(private_findings(resource, field, found))
-                    uploads += found
+                    self.report.extend(private_findings(resource, field, field_uploads))
+                    uploads += field_uploads
             except OSError as error:
                 self.report.add(_report_unreadable(resource, field, error))
         unchanged = values == resource.values and len(uploads) == len(resource.uploads)
@@ -138,17 +136,16 @@ class _Resolver:
                 ("hash_version",): "202208",
                 ("uri",): _uri(upload, self.scope),
             }
-            address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
+            address = Address(CODE.name, uuid_of(upload.digest, _CODE_NAMES), None, "1")
             return _build_owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
         return _read_component(resource, path, parents, self.files)
 
     def _resolve_steps(
         self, resource: Resource, field: Field, jobs: Mapping[str, Data], parents: tuple[Path, ...]
     ) -> Generator[Resource, None, dict[str, Data]]:
-        """Yield the components of steps, from files or inline; return steps that refer to them.
+        """Yield the components of steps, from files or inline; return steps that refer to them."""
+        from mlctl.kinds.steps import FILE, INLINE, SOURCE  # noqa: PLC0415 - most kinds have none
 
-        Steps that are no mappings are left as they are: the schema has refused them.
-        """
         components: dict[str, Resource] = {}
         resolved = dict(jobs)
         for name, step in jobs.items():
@@ -225,10 +222,7 @@ def _build_inline_component(
 def _resolve_collections(
     resource: Resource, field: Field, value: Mapping[str, Data]
 ) -> Generator[Resource, None, dict[str, Data]]:
-    """Yield a deployment's data assets for collection; return the collector that refers to them.
-
-    They have their own names, which azure-ai-ml 1.35.2 gives them, and no owner.
-    """
+    """Yield a deployment's data assets for collection, without owner; return the collector."""
     declared, collections = value.get("collections"), dict[str, Data]()
     for name, collection in declared.items() if isinstance(declared, Mapping) else ():
         collections[name] = collection
@@ -247,13 +241,10 @@ def _resolve_collections(
 
 
 def _report_no_component(resource: Resource) -> Diagnostic:
-    return Diagnostic(
-        JOB_DEFINITION,
-        "the job has not run, and there is no `component`",
-        resource.label(("job_definition",), key=True),
-        hint="name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`",
-        address=str(resource.address),
-    )
+    message = "the job has not run, and there is no `component`"
+    place = resource.label(("job_definition",), key=True)
+    hint = "name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`"
+    return Diagnostic(JOB_DEFINITION, message, place, hint=hint, address=str(resource.address))
 
 
 def _component_of_job(resource: Resource, job: str) -> Resource:
@@ -271,12 +262,10 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
 
 def _report_unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
     file_name = f"`{error.filename}`: " if error.filename else ""
+    message = f"cannot read {file_name}{error.strerror or error}"
+    hint = "paths are relative to the file that names them"
     return Diagnostic(
-        UNREADABLE,
-        f"cannot read {file_name}{error.strerror or error}",
-        resource.label(field.at),
-        hint="paths are relative to the file that names them",
-        address=str(resource.address),
+        UNREADABLE, message, resource.label(field.at), hint=hint, address=str(resource.address)
     )
 
 
@@ -286,11 +275,7 @@ def resolve(resource: Resource, path: str) -> Path:
 
 
 def digest(upload: Upload) -> str:
-    """Hash an upload's current content.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Hash an upload's current content; raises OSError if it cannot be read."""
     path = _existing(Path(upload.path))
     match upload.target:
         case UploadTarget.CODE:

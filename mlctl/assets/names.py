@@ -5,11 +5,11 @@ They equal those of azure-ai-ml 1.35.2, so that one tool finds what the other ha
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import replace
 
 from mlctl import pointer, source
+from mlctl.dataclasses import replace
+from mlctl.digests import sha256
 from mlctl.kinds import component_hash
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.component_hash import ANONYMOUS
@@ -48,16 +48,8 @@ def conda(value: Data) -> str:
     return source.dump(_sorted(value))
 
 
-def sha256(text: str) -> str:
-    """Hash a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _environment_hash(asset: Resource) -> str:
-    """Return the version that azure-ai-ml 1.35.2 gives to an inline environment.
-
-    Origin: `Environment._generate_anonymous_name_version`.
-    """
+    """Return an inline environment's version (`Environment._generate_anonymous_name_version`)."""
     content = pointer.nest(asset.values)
     context = pointer.get(content, ("build", "path"))
     if context is not None:

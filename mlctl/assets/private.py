@@ -40,12 +40,10 @@ def private_findings(
         if names:
             listed = ", ".join(f"`{name}`" for name in names[:_FEW])
             remainder = f" and {len(names) - _FEW} more" if names[_FEW:] else ""
+            message = f"`{path.name}` is uploaded with {listed}{remainder}"
+            hint = f"list what should not be uploaded in `{path.name}/.amlignore`"
             yield Diagnostic(
-                PRIVATE,
-                f"`{path.name}` is uploaded with {listed}{remainder}",
-                resource.label(field.at),
-                hint=f"list what should not be uploaded in `{path.name}/.amlignore`",
-                address=str(resource.address),
+                PRIVATE, message, resource.label(field.at), hint=hint, address=str(resource.address)
             )
 
 

@@ -46,11 +46,7 @@ def open_backend(
 
 
 def check_name(name: str) -> None:
-    """Check that a backend exists.
-
-    Raises:
-        ServiceError: it does not exist.
-    """
+    """Check that a backend exists; raises ServiceError if it does not exist."""
     if name in _OWN:
         return
     from mlctl import plugins

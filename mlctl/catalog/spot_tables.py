@@ -46,10 +46,7 @@ def queries(sizes: Iterable[str], regions: Iterable[str]) -> tuple[str, str]:
 def read(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Price]:
     """Return the prices and rates in rows of either table, by lower-cased size and region.
 
-    Unknown rates are left out.
-
-    Raises:
-        RowError: a row lacks a column, or has one of a wrong type.
+    Unknown rates are left out. Raises RowError if a row lacks a column, or has one of a wrong type.
     """
     prices: dict[tuple[str, str], Price] = {}
     for row in rows:

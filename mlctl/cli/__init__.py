@@ -7,7 +7,7 @@ import os
 import sys
 
 # Garbage collection starts at 700 new containers by default; a command's mostly live as long as it.
-_THRESHOLD = 50_000
+_THRESHOLD = 200_000
 
 
 def main() -> None:

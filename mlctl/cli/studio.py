@@ -34,7 +34,7 @@ def studio(
     from mlctl.emulator.http import host_check, server
     from mlctl.emulator.instance_file import EmulatorInstance, find_running
     from mlctl.studio import FILE
-    from mlctl.studio.site import Desk, Site
+    from mlctl.studio.site import Site
     from mlctl.studio.watch import Watch
 
     token, folders = secrets.token_urlsafe(24), paths or ["."]
@@ -61,11 +61,13 @@ def studio(
             session.out(f"the studio of {scope.workspace}: {url}/{token}/")
             session.note("Ctrl-C ends it; anyone with this address can use it")
             if sys.stdout.isatty() and not no_browser:
-                _open(f"{url}/{token}/")
+                import webbrowser
 
-        desk = Desk(plan=lambda: _plan(session, watch.backend, folders))
+                webbrowser.open(f"{url}/{token}/")
+
         hint = "The studio only serves this machine: open the address that it printed."
-        answer = host_check.with_host_check(Site(watch, token, desk), _HOST, (), hint)
+        site = Site(watch, token, lambda: _plan(session, watch.backend, folders))
+        answer = host_check.with_host_check(site, _HOST, (), hint)
         try:
             server.serve(answer, listener, None, started, threads=True)
         finally:
@@ -89,12 +91,6 @@ def _listener(port: int) -> socket.socket:
     except OSError as error:
         why = f"cannot listen on {_HOST}, port {port}: {error.strerror}; --port 0 takes a free port"
         raise Permanent("NoSite", why) from None
-
-
-def _open(url: str) -> None:
-    import webbrowser
-
-    webbrowser.open(url)
 
 
 def _plan(session: Session, backend: Backend, paths: Sequence[str]) -> Mapping[str, object]:

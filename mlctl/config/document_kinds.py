@@ -13,9 +13,9 @@ from pathlib import Path
 from mlctl import pointer, schema
 from mlctl.config.rules.paths import MISSING_PATH
 from mlctl.dataclasses import dataclass, field
-from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.kinds import KINDS, Kind, kind_of_schema
-from mlctl.kinds.registry import OTHERS, by_schema, infer, other_of
+from mlctl.kinds.registry import by_schema, infer, other_of, others
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, placeholder, with_article
@@ -31,7 +31,7 @@ OTHER_KIND = Rule("MLC121", "document-of-another-kind", Severity.ERROR)
 
 
 class Why:
-    """Why a file is left out, in words; not an enum, whose members cost time at import."""
+    """Why files are left out, in words; not an enum, whose members cost time at import."""
 
     UNKNOWN_KIND = "because mlctl does not know their kinds"
     NO_KIND = "because they have no `$schema` and match no kind"
@@ -40,6 +40,13 @@ class Why:
     JOB = "because they are jobs; run each with `mlctl job create -f FILE`"
 
 
+# The same of a single file.
+_OF_ONE = {
+    Why.UNKNOWN_KIND: "mlctl does not know the kind `{kind}`",
+    Why.NO_KIND: "it has no `$schema`, and its content matches no kind",
+    Why.NO_MAPPING: "it is not a mapping",
+    Why.JOB: "it is a job; run `mlctl job create -f {path}`",
+}
 # Files that belong to a document that names them by their own path.
 _NAMED_WHOLE = (Why.UNKNOWN_KIND, Why.OTHERS, Why.JOB)
 
@@ -58,7 +65,7 @@ class LeftOut:
     @property
     def paths(self) -> set[str]:
         """Return the files that are not mlctl's documents; jobs are."""
-        files = (found for why, found in self.files.items() if why != Why.JOB)
+        files = (kinds_by_path for why, kinds_by_path in self.files.items() if why != Why.JOB)
         return self.policies.union(*files)
 
     def notes(self, documents: Iterable[Document]) -> Iterator[str]:
@@ -69,22 +76,21 @@ class LeftOut:
         ../..` says nothing about a schedule in that folder.
         """
         named_files = set(named_paths(documents)) if self.files else set[str]()
-        for why, found in self.files.items():
+        for why, kinds_by_path in self.files.items():
             reported = {
                 path: kind
-                for path, kind in found.items()
+                for path, kind in kinds_by_path.items()
                 if not _is_named(path, named_files, whole=why in _NAMED_WHOLE)
             }
             if why == Why.OTHERS:
                 for text in dict.fromkeys(reported.values()):
                     paths = [path for path, kind in reported.items() if kind == text]
                     yield f"{_list_some(paths)}: left to others, {text}"
+            elif len(reported) == 1:
+                ((path, kind),) = reported.items()
+                yield f"{path}: left out, {_OF_ONE[why].format(kind=kind, path=path)}"
             elif reported:
-                yield (
-                    _describe_one(why, *next(iter(reported.items())))
-                    if len(reported) == 1
-                    else _describe_many(why, reported)
-                )
+                yield _describe_many(why, reported)
 
 
 @dataclass(slots=True)
@@ -126,40 +132,20 @@ class DocumentKinds:
         return meant
 
     def _leaves_out(self, file: SourceFile, document: Document, kind: Kind) -> bool:
-        """Leave out what cannot be planned: a job, or a schedule that is only checked."""
-        form = kind.form_of(document.data).name
-        if kind.runs:
-            self._leave_out_job(file, document)
-        elif form in kind.not_run:
-            self._leave_out_checked(file, document, kind, kind.not_run[form])
-        return kind.runs or form in kind.not_run
-
-    def _leave_out_job(self, file: SourceFile, document: Document) -> None:
-        """Leave out a job: with a note if it was found in a folder, else a finding."""
-        name = document.source.name
-        command = f"mlctl job create -f {name}"
-        if not file.explicit:
+        """Leave out a job, or what is only checked: a note in a folder, else a finding."""
+        name, why = document.source.name, kind.not_run.get(kind.form_of(document.data).name)
+        if kind.runs and file.explicit:
+            message = "this is a job, which runs once and cannot be planned"
+            hint = f"run: mlctl job create -f {name}"
+            self.report.add(Diagnostic(OTHER_KIND, message, _label(document), hint))
+        elif kind.runs:
             self.left_out.add(name, Why.JOB)
-            return
-        self.report.add(
-            Diagnostic(
-                OTHER_KIND,
-                "this is a job, which runs once and cannot be planned",
-                document.label(("$schema",) if "$schema" in document.data else ()),
-                hint=f"run: {command}",
-            )
-        )
-
-    def _leave_out_checked(
-        self, file: SourceFile, document: Document, kind: Kind, why: str
-    ) -> None:
-        """Leave out what is only checked: a note if it was found in a folder, else a finding."""
-        if not file.explicit:
-            self.notes.append(f"{document.source.name}: left out, {why}")
-            return
-        title = with_article(kind.title)
-        message = f"mlctl does not create this {title}: {why}"
-        self.report.add(Diagnostic(OTHER_KIND, message, document.label()))
+        elif why is not None and file.explicit:
+            message = f"mlctl does not create this {with_article(kind.title)}: {why}"
+            self.report.add(Diagnostic(OTHER_KIND, message, document.label()))
+        elif why is not None:
+            self.notes.append(f"{name}: left out, {why}")
+        return kind.runs or why is not None
 
     def _leave_out(
         self, file: SourceFile, document: Document, schema_kind: Kind | str | None
@@ -175,9 +161,10 @@ class DocumentKinds:
         url = document.data.get("$schema")
         name = schema_kind or (kind_of_schema(url) if isinstance(url, str) else None)
         name = name or other_of(document.data)
-        other = OTHERS.get(str(name).casefold(), OTHERS["connection"])
-        if str(name).casefold() in OTHERS or str(name).casefold().endswith("connection"):
-            self._check_for_others(file, document, str(name), *other)
+        word = str(name).casefold()
+        word = "connection" if word.endswith("connection") else word
+        if name and word in others():
+            self._check_for_others(file, document, str(name), *others()[word])
             return
         reason = (
             f"mlctl does not know the kind `{name}`"
@@ -188,19 +175,12 @@ class DocumentKinds:
             why = Why.UNKNOWN_KIND if name else Why.NO_KIND
             self.left_out.add(file.path, why, str(name or ""))
             return
-        at = ("$schema",) if url is not None else ()
         documents = (schema_name for kind in KINDS.values() for schema_name in kind.documents)
         near = nearest(str(name), documents) if name else None
         suggestion = f"did you mean `{near}`? " if near else ""
         hint = f"{suggestion}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
-        self.report.add(
-            Diagnostic(
-                UNKNOWN_KIND,
-                f"the kind of this document is unknown: {reason}",
-                document.label(at),
-                hint,
-            )
-        )
+        message = f"the kind of this document is unknown: {reason}"
+        self.report.add(Diagnostic(UNKNOWN_KIND, message, _label(document), hint))
 
     def _check_for_others(
         self, file: SourceFile, document: Document, name: str, schema_name: str, why: str
@@ -213,8 +193,8 @@ class DocumentKinds:
             return
         self.report.extend((*findings, *_missing_paths(document, schema_name)))
         if self.planning:
-            label = document.label(("$schema",) if "$schema" in document.data else ())
-            self.report.add(Diagnostic(OTHER_KIND, f"mlctl does not plan `{name}`: {why}", label))
+            message = f"mlctl does not plan `{name}`: {why}"
+            self.report.add(Diagnostic(OTHER_KIND, message, _label(document)))
         else:
             self.notes.append(f"{file.path}: left to others, `{name}`: {why}")
 
@@ -270,18 +250,6 @@ def _is_named(path: str, named_files: set[str], *, whole: bool) -> bool:
     return True
 
 
-def _describe_one(why: str, path: str, kind: str) -> str:
-    match why:
-        case Why.UNKNOWN_KIND:
-            return f"{path}: left out, mlctl does not know the kind `{kind}`"
-        case Why.NO_KIND:
-            return f"{path}: left out, it has no `$schema`, and its content matches no kind"
-        case Why.NO_MAPPING:
-            return f"{path}: left out, it is not a mapping"
-        case _:
-            return f"{path}: left out, it is a job; run `mlctl job create -f {path}`"
-
-
 def _describe_many(why: str, kinds_by_path: dict[str, str]) -> str:
     if why == Why.UNKNOWN_KIND:
         spelt: dict[str, str] = {}  # `Schedule` and `schedule` are the same
@@ -295,17 +263,18 @@ def _describe_many(why: str, kinds_by_path: dict[str, str]) -> str:
 
 
 def _list_some(paths: list[str]) -> str:
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return ", ".join(paths[:_SHOWN]) + more
+    remainder = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + remainder
 
 
 def _report_other_kind(document: Document, kind: Kind, expected: Kind) -> Diagnostic:
     name = document.source.name
     title = str(kind.form_of(document.data).schema.get("title", kind.title)).lower()
-    label = title if kind.runs else kind.name
-    return Diagnostic(
-        OTHER_KIND,
-        f"this is {with_article(label)}, and the command creates {with_article(expected.name)}",
-        document.label(("$schema",) if "$schema" in document.data else ()),
-        hint=f"run: mlctl {kind.name} create -f {name}",
-    )
+    actual, creates = with_article(title if kind.runs else kind.name), with_article(expected.name)
+    message = f"this is {actual}, and the command creates {creates}"
+    hint = f"run: mlctl {kind.name} create -f {name}"
+    return Diagnostic(OTHER_KIND, message, _label(document), hint)
+
+
+def _label(document: Document) -> Label:
+    return document.label(("$schema",) if "$schema" in document.data else ())

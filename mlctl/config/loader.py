@@ -22,7 +22,6 @@ from mlctl.config.document_kinds import (
 )
 from mlctl.config.graph import Graph, ReadDocument
 from mlctl.config.named_files import NamedFiles
-from mlctl.config.rules.documents import PLAIN_SECRET
 from mlctl.config.variables import Variables
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Diagnostic, Report
@@ -62,10 +61,12 @@ class LoadedConfig:
     def with_users(self, paths: Set[str]) -> frozenset[str]:
         """Return the files, and those that name them, also by way of others."""
         documents = [resource.document for resource in (*self.resources, *self.components)]
-        named = {document.source.name: frozenset(read_paths(document)) for document in documents}
+        names_by_path = {
+            document.source.name: frozenset(read_paths(document)) for document in documents
+        }
         while users := {
             path
-            for path, names in named.items()
+            for path, names in names_by_path.items()
             if path not in paths and not names.isdisjoint(map(os.path.normpath, paths))
         }:
             paths = paths | users
@@ -155,9 +156,7 @@ class Loader:
             from mlctl.config.scheduled_jobs import job_of  # noqa: PLC0415 - of schedules alone
 
             jobs = graph.build(filter(None, map(job_of, schedules)))
-            secret = PLAIN_SECRET  # found in the document of the schedule
-            found_in_jobs = rules.check(jobs, context)
-            self.report.extend(item for item in found_in_jobs if item.rule is not secret)
+            self.report.extend(rules.check(jobs, context))
             read.check(jobs)
         components = self._check_components(read, context)
         whole = graph.build([*resources, *components], self.scope) if components else built
@@ -220,16 +219,9 @@ class Loader:
         overlays = self.overlays
         if (overlays is None or not overlays.documents) and not document.may_hold("${{"):
             return document
-        schema_kind = by_schema(document.data)
-        kind = (
-            schema_kind
-            if isinstance(schema_kind, Kind)
-            else infer(document.data)
-            if schema_kind is None
-            else None
-        )
-        kind = self.kind or kind
-        if kind is None:
+        stated = by_schema(document.data)
+        kind = self.kind or (infer(document.data) if stated is None else stated)
+        if not isinstance(kind, Kind):
             return document
         if overlays is not None and overlays.documents:
             data = self.variables.fill(document, Report()).data
@@ -252,10 +244,7 @@ class Loader:
     def _build_resource(
         self, file: SourceFile, document: Document, kinds: DocumentKinds, named_files: _NamedPaths
     ) -> Resource | None:
-        """Build the resource of a document; None if it is left out or part of another document.
-
-        A component that a document in the same folder names by path belongs to that document.
-        """
+        """Build the resource of a document; None if it is left out or part of another document."""
         kind = kinds.of(file, document)
         if kind is None or (
             kind.content.named_by_path and not file.explicit and file.path in named_files
@@ -269,7 +258,7 @@ class Loader:
             document = with_job(document, kind.content.job, self._read_named)
         _hide_secrets(document, kind, self.variables.secrets)
         self.report.extend(schema.check(document, kind.schema))
-        if ": 20" in document.source.text:  # as a date of this century begins
+        if ": 20" in document.source.text:  # as a date of this century begins: see there
             from mlctl.schema.dates import unquoted_dates  # noqa: PLC0415 - few files have any
 
             self.report.extend(unquoted_dates(document, kind.schema))

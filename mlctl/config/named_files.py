@@ -77,12 +77,12 @@ class NamedFiles:
     def check(self, graph: Graph) -> None:
         """Read the files that documents name and whose content is sent."""
         for resource in graph.with_inline_assets:
-            for one in _file_fields(resource.form):
-                value = resource.values.get(one.at)
+            for file_field in _file_fields(resource.form):
+                value = resource.values.get(file_field.at)
                 if not isinstance(value, str) or not is_local(value) or placeholder(value):
                     continue
                 path = resource.document.folder / local_path(value)
-                if one.codec != "conda":
+                if file_field.codec != "conda":
                     self.component(path)
                 else:
                     self.conda(path)

@@ -19,7 +19,7 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data, Pointer
 from mlctl.schema.text import nearest
 from mlctl.source import Document, SourceFile
-from mlctl.source.overlay import Part, merge_patch
+from mlctl.source.overlay import DocumentPart, merge_patch
 
 UNKNOWN_OVERLAY = Rule("MLC123", "overlay-of-nothing", Severity.ERROR)
 
@@ -56,7 +56,7 @@ class Overlays:
             if address is None or not _matches(overlaid, address):
                 continue
             self.used.add((number, key))
-            patch = Part.of(self.documents[number], (key,))
+            patch = DocumentPart.of(self.documents[number], (key,))
             changes = ", ".join(_list_changes(data, patch.data))
             document = merge_patch(document, patch)
             span = patch.label().span

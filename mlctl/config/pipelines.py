@@ -105,7 +105,7 @@ class Pipeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ExpressionUse:
     """An expression in a document, and the pointer of its text."""
 
     document: Document
@@ -191,14 +191,14 @@ def is_declared(name: str, ports: Collection[str]) -> bool:
     )
 
 
-def uses(document: Document, data: Data, at: Pointer) -> Iterator[Use]:
+def uses(document: Document, data: Data, at: Pointer) -> Iterator[ExpressionUse]:
     """Yield the expressions in the texts of a value, in order."""
     for inner, text in pointer.texts(data):
         for nth, expression in enumerate(find(text)):
-            yield Use(document, (*at, *inner), expression, nth)
+            yield ExpressionUse(document, (*at, *inner), expression, nth)
 
 
-def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, Use]]:
+def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, ExpressionUse]]:
     """Yield which step reads from which: (from, to, the expression)."""
     for step in pipeline.steps.values():
         for use in uses(step.part.document, step.part.data, step.part.at):

@@ -13,41 +13,23 @@ from pathlib import Path
 from mlctl import pointer
 from mlctl.config.graph import ReadDocument
 from mlctl.dataclasses import dataclass
-from mlctl.diagnostics import Label
 from mlctl.kinds.records.job import KIND as JOB
 from mlctl.kinds.resource import Resource, build, is_local, local_path
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
-from mlctl.source.overlay import OverlaidDocument, Part
+from mlctl.source.document import DocumentView
+from mlctl.source.overlay import DocumentPart, OverlaidDocument
 
 
 @dataclass(frozen=True, eq=False)
-class Within(Document):
+class Within(DocumentView):
     """A document as part of another one, at `root`."""
 
-    whole: Document | None = None
     root: Pointer = ()
 
-    @property
-    def _own(self) -> Document:
-        assert self.whole is not None
-        return self.whole
-
-    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """Return a label in the document itself."""
-        return self._own.label(at[len(self.root) :], text, key=key)
-
-    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """Return the document itself, and where the value is in it."""
-        return self._own.holders(at[len(self.root) :])
-
-    def written(self, at: Pointer) -> str | None:
-        """Return the text of a scalar as written."""
-        return self._own.written(at[len(self.root) :])
-
-    def from_environment(self, at: Pointer) -> bool:
-        """Whether the value comes from an environment variable."""
-        return self._own.from_environment(at[len(self.root) :])
+    def within_whole(self, at: Pointer) -> Pointer:
+        """Return where a value of the other one is in the document itself."""
+        return at[len(self.root) :]
 
 
 def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
@@ -64,11 +46,8 @@ def with_job(document: Document, at: Pointer, read: ReadDocument) -> Document:
     if file is None:
         return _insert_job(document, at, {**changes, "job": name})
     job = _rebase_paths(file, os.path.relpath(file.folder, document.folder))
-    below = Within(
-        *(file.source, pointer.nest({at: job}), file.index, file.line, file.begin, file.end),
-        whole=file,
-        root=at,
-    )
+    nested = pointer.nest({at: job})
+    below = Within(file.source, nested, file.index, file.line, file.begin, file.end, file, at)
     return _insert_job(document, at, _merge(job, changes), below)
 
 
@@ -78,16 +57,13 @@ def job_of(schedule: Resource) -> Resource | None:
     job = pointer.get(schedule.document.data, at)
     if not isinstance(job, dict) or "job" in job:
         return None  # a job that has run has been checked
-    return build(Part.of(schedule.document, at), JOB)
+    return build(DocumentPart.of(schedule.document, at), JOB)
 
 
 def _insert_job(document: Document, at: Pointer, job: Data, *below: Document) -> Document:
     data = copy.deepcopy(document.data)
     pointer.put(data, at, job)
-    return OverlaidDocument(
-        *(document.source, data, document.index, document.line, document.begin, document.end),
-        below=(document, *below),
-    )
+    return OverlaidDocument.over(document, data, document, *below)
 
 
 def _merge(base: Data, changes: Data) -> Data:

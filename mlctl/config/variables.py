@@ -18,6 +18,7 @@ from mlctl.masking import Secrets
 from mlctl.pointer import Data, Pointer
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+from mlctl.source.document import DocumentView
 from mlctl.source.rules import TOO_BIG
 
 if TYPE_CHECKING:
@@ -32,29 +33,17 @@ _SCALARS = (str, bool, int, float)
 
 
 @dataclass(frozen=True, eq=False)
-class FilledDocument(Document):
+class FilledDocument(DocumentView):
     """A document with values in place of expressions, at the pointers in `filled`.
 
     Each of these pointers has the roots of its expressions (`var`, `env`).
     """
 
-    below: Document | None = None
     filled: Mapping[Pointer, frozenset[str]] = field(default_factory=dict)
-
-    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """Return the place of the expression that the value replaced."""
-        assert self.below is not None
-        return self.below.label(at, text, key=key)
-
-    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """Return the documents with the value; none if it is inside a variable's value."""
-        assert self.below is not None
-        return self.below.holders(at)
 
     def written(self, at: Pointer) -> str | None:
         """Return the text as written; None if no file has it."""
-        assert self.below is not None
-        return None if self._roots(at) else self.below.written(at)
+        return None if self._roots(at) else super().written(at)
 
     def from_environment(self, at: Pointer) -> bool:
         """Whether the value comes from an environment variable."""

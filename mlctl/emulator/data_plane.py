@@ -18,7 +18,6 @@ from mlctl.emulator.storage import uploads
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.serving.servers import Servers
 from mlctl.simulator.control_plane import scoring
 from mlctl.simulator.control_plane.state.context import StoredResource
 
@@ -28,7 +27,9 @@ _TEXT = {"content-type": "text/plain; charset=utf-8"}
 
 def health(call: Call) -> Response:
     """GET of the endpoint itself, which is its liveness: the text `Healthy`."""
-    _endpoint(call)
+    if call.settings.servers is None:
+        raise NotFound("NoCode", "The emulator runs no code: start it with --run-code.")
+    call.require(Address("online-endpoint", call.names["parent"]))
     return Response(200, _TEXT, b"Healthy")
 
 
@@ -107,13 +108,6 @@ def at_host(call: Call) -> Response:
         tokens.authenticate(call.request, call.settings)
         return jobs.invoke(workspace_call)
     raise NotFound("ResourceNotFound", f"There is no {address} in any workspace here.", status=404)
-
-
-def _endpoint(call: Call) -> tuple[Servers, StoredResource]:
-    if call.settings.servers is None:
-        text = "The emulator runs no code: start it with --run-code."
-        raise NotFound("NoCode", text)
-    return call.settings.servers, call.require(Address("online-endpoint", call.names["parent"]))
 
 
 def _authenticate(call: Call, endpoint: StoredResource) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock
 
+from mlctl.dataclasses import replace
 from mlctl.emulator import routes
 from mlctl.emulator.arm import authorization, faults
 from mlctl.emulator.http.messages import Request, Response, error_response

@@ -21,7 +21,7 @@ TWIN_S = 300.0  # to create a cluster and a deployment
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class PolicyForecast:
     """A policy with the forecast of its histories."""
 
     study: Study
@@ -71,21 +71,20 @@ def compare_policies(
     deadline_s: float | None,
     *,
     makes_twin: bool = False,
-    seed: str = "0",
-) -> list[Option]:
+) -> list[PolicyForecast]:
     """Forecast each policy and return the options, best first.
 
     `shards` None means the cheapest number. If the twin must be created first (`makes_twin`), the
     policies that watch the deadline allow for the time that takes.
     """
-    count = shards or _find_best_shards(scenario, seed)
-    studies = [Study(scenario, replace(policy, shards=count), seed) for policy in policies]
+    count = shards or _find_best_shards(scenario)
+    studies = [Study(scenario, replace(policy, shards=count)) for policy in policies]
     return rank_studies(studies, deadline_s, makes_twin=makes_twin)
 
 
 def rank_studies(
     studies: Sequence[Study], deadline_s: float | None, *, makes_twin: bool
-) -> list[Option]:
+) -> list[PolicyForecast]:
     """Forecast each study and return the options, best first."""
     by_s = deadline_s - TWIN_S * makes_twin if deadline_s is not None else None
     return sorted(
@@ -100,12 +99,12 @@ def default_policies(deadline_s: float | None) -> list[RecoveryPolicy]:
     return [RecoveryPolicy(way) for way in ways] + [RecoveryPolicy(Way.DEDICATED)]
 
 
-def _find_best_shards(scenario: Scenario, seed: str) -> int:
+def _find_best_shards(scenario: Scenario) -> int:
     policy = RecoveryPolicy(Way.REMAINING)
     # Each shard should give every node a few mini-batches; otherwise nodes idle at its end.
     most = max(scenario.mini_batches // (scenario.nodes * scenario.job.concurrency * 2), 1)
     candidates = [
-        _forecast_option(Study(scenario, replace(policy, shards=count), seed), _FEW, None)
+        _forecast_option(Study(scenario, replace(policy, shards=count)), _FEW, None)
         for count in sorted({min(count, most) for count in _SHARDS})
     ]
     best = min(candidates, key=lambda option: option.rank)
@@ -113,13 +112,13 @@ def _find_best_shards(scenario: Scenario, seed: str) -> int:
     return best.study.policy.shards
 
 
-def _forecast_option(study: Study, runs: int, deadline_s: float | None) -> Option:
+def _forecast_option(study: Study, runs: int, deadline_s: float | None) -> PolicyForecast:
     runs = max(min(runs, _ATTEMPTS // study.steps), _LEAST)
-    return Option(study, study.summary(study.histories(range(runs)), deadline_s))
+    return PolicyForecast(study, study.summary(study.histories(range(runs)), deadline_s))
 
 
 def build_order(
-    option: Option, deadline_s: float | None, workload: Workload, **facts: Any
+    option: PolicyForecast, deadline_s: float | None, workload: Workload, **facts: Any
 ) -> Order:
     """Build the order for an option; `facts` are the fields that the forecast does not know."""
     study = option.study

@@ -8,7 +8,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,9 +16,9 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.backends.ports.jobs import Folders, Job, Jobs, SupportsFolders
 from mlctl.dataclasses import replace
-from mlctl.finishing.controller import RunState
+from mlctl.digests import sha256
 from mlctl.finishing.order import Order
-from mlctl.finishing.progress import Run
+from mlctl.finishing.progress import Run, RunState
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, Transient
@@ -49,7 +48,11 @@ def count_saved_steps(sizes: Mapping[str, int], first: int, steps: int) -> int |
     for step, names in sorted(by_step.items()):
         files = _bytes(names, sizes)
         is_smaller = any(files[shape] < _LEAST * size for shape, size in previous.items())
-        if files and not is_smaller and all(map(_is_whole, names)) and _has_all_parts(names):
+        parts = Counter(  # sets such as `model-00001-of-00003`
+            (_shape(name), match[1]) for name in names if (match := _PARTS.search(name))
+        )
+        has_all_parts = all(count == int(total) for (_, total), count in parts.items())
+        if files and not is_smaller and all(map(_is_whole, names)) and has_all_parts:
             last, previous = step, files
     return last
 
@@ -64,12 +67,6 @@ def _bytes(names: Iterable[str], sizes: Mapping[str, int]) -> Counter[str]:
     for name in names:
         files[_shape(name)] += sizes[name]
     return +files
-
-
-def _has_all_parts(names: Iterable[str]) -> bool:
-    """Check that sets such as `model-00001-of-00003` have all their files."""
-    counts = Counter((_shape(name), match[1]) for name in names if (match := _PARTS.search(name)))
-    return all(count == int(total) for (_, total), count in counts.items())
 
 
 def _shape(name: str) -> str:
@@ -96,7 +93,7 @@ _PRIORITY = ("properties", "properties", "vmPriority")
 
 
 class WorkspaceCloud:
-    """A `controller.Cloud` on a workspace's backend; undocumented methods do what it says."""
+    """Where runs execute; `on_state` is called with each state of a run that has not ended."""
 
     def __init__(self, backend: Backend, jobs: Jobs, wall: Callable[[], float] = time.time) -> None:
         """Use `wall` (Unix seconds) if the backend has no virtual clock."""
@@ -116,6 +113,7 @@ class WorkspaceCloud:
         return backend.now() if isinstance(backend, SupportsVirtualTime) else self.wall()
 
     def find(self, run: str) -> RunState | None:
+        """Return the state of a run, or None if it does not exist."""
         return self.retry_transient(lambda: self._find(run))
 
     def _find(self, run: str) -> RunState | None:
@@ -151,6 +149,11 @@ class WorkspaceCloud:
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def upload(self, order: Order) -> None:
+        """Upload the files of the job to the folders of its shards.
+
+        Raises:
+            ServiceError: the service refuses, or the local files are missing.
+        """
         root = Path(order.source)
         for shard in range(len(order.sizes)):
             files = {name: root / name for name in order.names(shard)}
@@ -161,6 +164,7 @@ class WorkspaceCloud:
                 raise Permanent("ContentGone", text) from None
 
     def discard(self, order: Order) -> None:
+        """Remove the uploaded files, if any."""
         self.retry_transient(lambda: self._folders.remove(order.upload))
 
     @property
@@ -174,7 +178,7 @@ class WorkspaceCloud:
         address = Address("batch-deployment", order.deployment, order.endpoint)
         properties = self.retry_transient(lambda: self._read(address))["properties"]
         facts = json.dumps([properties.get(name) for name in _VERSION], sort_keys=True)
-        return sha256(facts.encode()).hexdigest()[:16]
+        return sha256(facts)[:16]
 
     def submit(self, order: Order, run: Run) -> None:
         """Start a run. Its name is never reused, so that it cannot start twice.
@@ -239,6 +243,7 @@ class WorkspaceCloud:
         body["properties"] = notes
 
     def saved_steps(self, order: Order, run: Run) -> int | None:
+        """Return the steps in the checkpoint that a run has left, or None if none is complete."""
         state = self.find(run.name)
         if state is None:
             return None
@@ -266,6 +271,7 @@ class WorkspaceCloud:
         }
 
     def watch(self, run: str, moment: float) -> RunState:
+        """Wait until a run has ended, or until `moment` if that comes first."""
         if self.jobs.simulated:
             for update in self.jobs.follow(run, max(moment - self.now(), 0.0), detail=False):
                 job = update.job
@@ -286,6 +292,7 @@ class WorkspaceCloud:
             self.backend.wait(min(POLL_S, max(moment - self.now(), 1.0)))
 
     def cancel(self, run: str) -> RunState:
+        """Cancel a run; one that has already ended is returned as it is."""
 
         def cancelled() -> Job:
             try:
@@ -300,6 +307,7 @@ class WorkspaceCloud:
         return _to_run_state(job) if job.ended else self.watch(run, self.now() + 10 * POLL_S)
 
     def missing_twins(self, order: Order) -> Mapping[str, Any]:
+        """Return the bodies of the twin's resources that do not exist yet, by address."""
         if order.job is not None:
             if not order.deployment:
                 return {}
@@ -333,9 +341,11 @@ class WorkspaceCloud:
         return pointer.copied(body)
 
     def create(self, address: str, body: Any) -> None:
+        """Create a resource of the twin."""
         self.retry_transient(lambda: self.backend.put(Address.parse(address), body).wait())
 
     def remove(self, address: str) -> None:
+        """Delete a resource of the twin, if it exists."""
         try:
             self.retry_transient(lambda: self.backend.delete(Address.parse(address)).wait())
         except NotFound:

@@ -7,13 +7,13 @@ crash.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from mlctl.backends.ports.lease import LeaseLost
-from mlctl.dataclasses import dataclass, replace
-from mlctl.finishing.order import Order
-from mlctl.finishing.progress import Outcome, Progress, Record, Run
+from mlctl.dataclasses import replace
+from mlctl.finishing.cloud import WorkspaceCloud
+from mlctl.finishing.progress import Ending, Progress, Record, Run, RunState
 from mlctl.forecast.batch.policy import Way
 from mlctl.forecast.history import LONGEST_S
 from mlctl.service_errors import Permanent
@@ -27,93 +27,6 @@ _CHANGED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """A run at one moment: its status in Azure's words, mini-batches done, node-seconds billed.
-
-    `batches` is 1 or more once the run has worked; for a training job it is the steps in
-    checkpoints while the run has nodes, including those it resumed from. `node_s` is None if the
-    service does not report it: then all nodes of the job count for as long as the run lasted.
-    """
-
-    status: str
-    batches: int = 0
-    node_s: float | None = None
-    reason: str = ""
-    saved: int | None = None  # steps in the last checkpoint of a training job, if known
-    parts: bool = False  # whether it is a running pipeline or sweep, whose jobs show its work
-
-    @property
-    def ended(self) -> bool:
-        """Whether the status is final."""
-        return self.status in ("Completed", "Failed", "Canceled")
-
-
-class Cloud(Protocol):
-    """Where runs execute; `on_state` is called with each state of a run that has not ended.
-
-    `bills` says whether runs report what they were billed, which may grow after their end.
-    """
-
-    on_state: Callable[[RunState], None]
-
-    @property
-    def bills(self) -> bool:
-        """Whether runs report what they were billed."""
-
-    def now(self) -> float:
-        """Return the time in seconds since the epoch of the cloud's clock."""
-
-    def find(self, run: str) -> RunState | None:
-        """Return the state of a run, or None if it does not exist."""
-
-    def upload(self, order: Order) -> None:
-        """Upload the files of the job to the folders of its shards.
-
-        Raises:
-            ServiceError: the service refuses, or the local files are missing.
-        """
-
-    def discard(self, order: Order) -> None:
-        """Remove the uploaded files, if any."""
-
-    def version(self, order: Order) -> str:
-        """Return a hash that changes when the deployment's behaviour changes.
-
-        Raises:
-            Permanent: the deployment no longer exists.
-        """
-
-    def saved_steps(self, order: Order, run: Run) -> int | None:
-        """Return the steps in the checkpoint that a run has left, or None if none is complete."""
-
-    def submit(self, order: Order, run: Run) -> None:
-        """Start a run of a shard under its name.
-
-        Raises:
-            ServiceError: the service refuses.
-        """
-
-    def watch(self, run: str, moment: float) -> RunState:
-        """Wait until a run has ended, or until `moment` if that comes first."""
-
-    def cancel(self, run: str) -> RunState:
-        """Cancel a run; one that has already ended is returned as it is."""
-
-    def missing_twins(self, order: Order) -> Mapping[str, Any]:
-        """Return the bodies of the twin's resources that do not exist yet, by address.
-
-        Raises:
-            Permanent: the deployment or its cluster no longer exists.
-        """
-
-    def create(self, address: str, body: Any) -> None:
-        """Create a resource of the twin."""
-
-    def remove(self, address: str) -> None:
-        """Delete a resource of the twin, if it exists."""
-
-
 # Writes a record to the journal; raises LeaseLost if the lease is lost.
 Append = Callable[[Record], None]
 
@@ -124,25 +37,21 @@ class Controller:
     `append` writes to the journal, under the lease; `on_record` is called after each write.
     """
 
-    def __init__(self, progress: Progress, cloud: Cloud, append: Append) -> None:
+    def __init__(self, progress: Progress, cloud: WorkspaceCloud, append: Append) -> None:
         self.progress = progress
         self.cloud = cloud
         self.on_record: Append = lambda _: None
         self._append = append
 
-    def carry_out(self) -> Outcome:
-        """Run the job to its end, then remove what was created for it.
-
-        Raises:
-            ServiceError: the workspace cannot be reached, or refuses.
-        """
+    def carry_out(self) -> Ending:
+        """Run the job to its end, then remove what was created for it."""
         progress = self.progress
         if progress.outcome is None:
             self._finish(*(self._upload_files() or self._run_shards()))
         assert progress.outcome is not None
         return progress.outcome
 
-    def cancel(self) -> Outcome:
+    def cancel(self) -> Ending:
         """Cancel the run under way, and end the job as cancelled."""
         run = self.progress.under_way
         if run is not None:
@@ -150,10 +59,10 @@ class Controller:
             never = RunState("Canceled", node_s=0.0, reason="it was not submitted")
             self._record_end(run, self.cloud.cancel(run.name) if exists else never)
         if self.progress.outcome is None:
-            self._finish(Outcome.CANCELLED, "cancelled")
-        return Outcome.CANCELLED
+            self._finish(Ending.CANCELLED, "cancelled")
+        return Ending.CANCELLED
 
-    def _upload_files(self) -> tuple[Outcome, str] | None:
+    def _upload_files(self) -> tuple[Ending, str] | None:
         """Upload the files of the job; return its outcome if the service refuses them."""
         order = self.progress.order
         if order.upload and not self.progress.uploaded:
@@ -162,11 +71,11 @@ class Controller:
             except LeaseLost:
                 raise
             except Permanent as error:
-                return Outcome.IMPOSSIBLE, f"the files cannot be uploaded: {error.message}"
+                return Ending.IMPOSSIBLE, f"the files cannot be uploaded: {error.message}"
             self._write("uploaded", files=len(order.files))
         return None
 
-    def _run_shards(self) -> tuple[Outcome, str]:
+    def _run_shards(self) -> tuple[Ending, str]:
         progress = self.progress
         while True:
             run = progress.under_way
@@ -181,7 +90,7 @@ class Controller:
             if not run.status:
                 self._watch(run)
 
-    def _choose_next(self) -> Run | tuple[Outcome, str]:
+    def _choose_next(self) -> Run | tuple[Ending, str]:
         """Record and return the next run, or return the outcome of the job."""
         progress, order = self.progress, self.progress.order
         policy = order.recovery
@@ -190,34 +99,36 @@ class Controller:
         if progress.failures >= order.give_up_after:
             last = progress.runs[-1]
             why = last.reason or f"see the logs: mlctl job download -n {last.name} --all"
-            return Outcome.IMPOSSIBLE, f"{progress.failures} runs failed with the same error: {why}"
+            return Ending.IMPOSSIBLE, f"{progress.failures} runs failed with the same error: {why}"
         elapsed = self.cloud.now() - progress.began
-        tier = policy.tier(elapsed, progress.losses, progress.files_left, progress.last_tier)
-        cost = order.step_cost(progress.files_of_step, tier)
+        last_tier = progress.runs[-1].tier if progress.runs else None
+        tier = policy.tier(elapsed, progress.losses, progress.files_left, last_tier)
+        files = progress.files_left if order.checkpoint else order.sizes[progress.shard]
+        cost = order.step_cost(files, tier)
         if order.max_cost is not None and progress.spent + cost > order.max_cost:
             why = f"{progress.spent:.3g} of {order.max_cost:.3g} USD are spent"
-            return Outcome.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"
+            return Ending.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"
         if self._has_changed():
-            return Outcome.IMPOSSIBLE, _CHANGED
+            return Ending.IMPOSSIBLE, _CHANGED
         refusal = self._create_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
         return self._continue_without_twin(refusal) if refusal else self._record_submit(tier)
 
-    def _continue_without_twin(self, refusal: str) -> Run | tuple[Outcome, str]:
+    def _continue_without_twin(self, refusal: str) -> Run | tuple[Ending, str]:
         """Continue on low priority if the twin cannot be created, unless the policy needs it."""
         if self.progress.order.recovery.way is Way.DEDICATED:
-            return Outcome.IMPOSSIBLE, f"the dedicated twin cannot be created: {refusal}"
+            return Ending.IMPOSSIBLE, f"the dedicated twin cannot be created: {refusal}"
         self._write("no-twin", reason=refusal)
         return self._record_submit(Tier.LOW_PRIORITY, to_its_end=True)
 
-    def _judge_deadline(self) -> tuple[Outcome, str]:
+    def _judge_deadline(self) -> tuple[Ending, str]:
         order, progress = self.progress.order, self.progress
         elapsed_s = (progress.runs[-1].ended or self.cloud.now()) - progress.began
         if order.deadline_s is not None and elapsed_s > order.deadline_s + _ROUNDING_S:
             return (
-                Outcome.LATE,
+                Ending.LATE,
                 f"done after {elapsed_s:.0f} s; the deadline was {order.deadline_s:.0f} s",
             )
-        return Outcome.DONE, ""
+        return Ending.DONE, ""
 
     def _has_changed(self) -> bool:
         """Whether the deployment has changed; if it no longer exists, the submit will fail."""
@@ -290,7 +201,7 @@ class Controller:
             return error.message
         return ""
 
-    def _finish(self, outcome: Outcome, reason: str) -> None:
+    def _finish(self, outcome: Ending, reason: str) -> None:
         """Settle late bills, remove what was created for the job, and record its outcome."""
         for number, run in enumerate(self.progress.runs) if self.cloud.bills else ():
             state = self.cloud.find(run.name)

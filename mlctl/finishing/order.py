@@ -124,7 +124,10 @@ class Split:
 def split_by_folders(uri: str, files: Sequence[str]) -> Split:
     """Split a stored input into one shard per top-level folder."""
     above = [name for name in files if "/" not in name]
-    names = [(name, len(list(group))) for name, group in groupby(files, _top_folder)]
+    names = [
+        (name, len(list(group)))
+        for name, group in groupby(files, lambda name: name.partition("/")[0])
+    ]
     reason = ""
     if not files:
         reason = "it is empty"
@@ -136,10 +139,6 @@ def split_by_folders(uri: str, files: Sequence[str]) -> Split:
         return Split(tuple(files), reason=reason)
     folders = tuple(f"{uri.rstrip('/')}/{name}" for name, _ in names)
     return Split(tuple(files), "", folders, tuple(count for _, count in names))
-
-
-def _top_folder(name: str) -> str:
-    return name.partition("/")[0]
 
 
 _SIMULATED = re.compile(r"^mini-batch (\d+),simulated$", re.MULTILINE)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mlctl.dataclasses import replace
-from mlctl.finishing.controller import RunState
 from mlctl.finishing.order import Order
-from mlctl.finishing.progress import Progress
+from mlctl.finishing.progress import Progress, RunState
 from mlctl.forecast.batch.policy import History, Past
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.training.recovery import RecoveryStudy, as_batch

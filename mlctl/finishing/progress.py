@@ -20,7 +20,7 @@ Record = Mapping[str, Any]
 _DIFFERS = re.compile(r"[0-9a-fA-F-]{8,}|\d+")
 
 
-class Outcome(StrEnum):
+class Ending(StrEnum):
     """How a job ended."""
 
     DONE = "done"
@@ -57,6 +57,28 @@ class Run:
         return self.status, _DIFFERS.sub("#", self.reason.replace(self.name, "#"))
 
 
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run at one moment: its status in Azure's words, mini-batches done, node-seconds billed.
+
+    `batches` is 1 or more once the run has worked; for a training job it is the steps in
+    checkpoints while the run has nodes, including those it resumed from. `node_s` is None if the
+    service does not report it: then all nodes of the job count for as long as the run lasted.
+    """
+
+    status: str
+    batches: int = 0
+    node_s: float | None = None
+    reason: str = ""
+    saved: int | None = None  # steps in the last checkpoint of a training job, if known
+    parts: bool = False  # whether it is a running pipeline or sweep, whose jobs show its work
+
+    @property
+    def ended(self) -> bool:
+        """Whether the status is final."""
+        return self.status in ("Completed", "Failed", "Canceled")
+
+
 @dataclass(slots=True)
 class Progress:
     """The state of a job, as its journal has it."""
@@ -65,7 +87,7 @@ class Progress:
     began: float
     runs: list[Run] = field(default_factory=list)
     twins: list[str] = field(default_factory=list)  # addresses that were created, in order
-    outcome: Outcome | None = None
+    outcome: Ending | None = None
     reason: str = ""
     shard: int = 0  # the first one that is not done
     losses: int = 0  # runs lost in a row
@@ -102,7 +124,7 @@ class Progress:
             case "removed":
                 self.twins.remove(record["address"])
             case "finished":
-                self.outcome, self.reason = Outcome(record["outcome"]), record["reason"]
+                self.outcome, self.reason = Ending(record["outcome"]), record["reason"]
             case _:
                 pass
 
@@ -139,19 +161,9 @@ class Progress:
         return max(left - self.checkpoint[1], 1) if left else 0
 
     @property
-    def files_of_step(self) -> int:
-        """How many files, or steps, the next run has."""
-        return self.files_left if self.order.checkpoint else self.order.sizes[self.shard]
-
-    @property
     def checkpoint(self) -> tuple[str, int]:
         """The run whose checkpoint is the last trusted one, and its steps; ("", 0) if none."""
         return self.checkpoints[-1] if self.checkpoints else ("", 0)
-
-    @property
-    def last_tier(self) -> Tier | None:
-        """The tier of the last run."""
-        return self.runs[-1].tier if self.runs else None
 
     @property
     def switches(self) -> int:

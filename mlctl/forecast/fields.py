@@ -28,15 +28,13 @@ class ForecastError(Exception):
     """
 
     def __init__(self, message: str, label: Label | None = None) -> None:
-        super().__init__(("" if label is None else f"{_place(label)}: ") + message)
-
-
-def _place(label: Label) -> str:
-    span = label.span
-    live = _LIVE.fullmatch(span.source.name)
-    if live is not None:
-        return f"{live[1]} in the workspace"
-    return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
+        place = ""
+        if label is not None:
+            span = label.span
+            live = _LIVE.fullmatch(span.source.name)
+            in_file = f"{span.source.name}:{span.line + 1}:{span.column + 1}: "
+            place = f"{live[1]} in the workspace: " if live is not None else in_file
+        super().__init__(place + message)
 
 
 def file_of(resource: Resource) -> str | None:
@@ -48,11 +46,6 @@ def file_of(resource: Resource) -> str | None:
 def field_of(resource: Resource, name: str) -> Field | None:
     """Return the field of a name, wherever the form has it."""
     return next((field for field in resource.form.fields if field.at[-1] == name), None)
-
-
-def written(resource: Resource, field: Field) -> bool:
-    """Whether the document has the field, by any name."""
-    return field.at in resource.values
 
 
 def value_of(resource: Resource, name: str) -> Data:

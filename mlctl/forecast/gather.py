@@ -54,7 +54,8 @@ def histories(
     work = [[(parts[at][0], runs) for at, runs in task] for task in tasks]
     for task, tables in zip(tasks, executor.map(_carried_out, work), strict=True):
         for (at, _), table in zip(task, tables, strict=True):
-            yield at, _rows(table)
+            kind, *columns = table
+            yield at, list(map(kind._make, zip(*columns, strict=True)))
 
 
 def histories_of(
@@ -95,11 +96,6 @@ def _carried_out(work: Sequence[Part[Any]]) -> list[_Table]:
     return [(type(rows[0]), *zip(*rows, strict=True)) for rows in tables]
 
 
-def _rows(table: _Table) -> list[Any]:
-    kind, *columns = table
-    return list(map(kind._make, zip(*columns, strict=True)))
-
-
 @dataclass
 class Gathered(Generic[R, H]):
     """Rows with their histories; not `complete` if Ctrl-C came before the end."""
@@ -133,9 +129,6 @@ def gather(
 
     `following` returns a row's next histories after those it has, if any. `note` is called with the
     number of new ones.
-
-    Raises:
-        KeyboardInterrupt: there are none yet.
     """
     gathered: Gathered[R, H] = Gathered([(row, []) for row, _ in rows])
     unfinished = [
@@ -156,13 +149,13 @@ def gather(
     return gathered
 
 
-def growing(start: int, end: int, first: int = _FIRST) -> list[range]:
+def growing(start: int, end: int) -> list[range]:
     """Return the histories from number `start` to `end`: a few, then more and more.
 
     So every row soon has some, however many there will be.
     """
-    pieces = []
+    pieces, count = [], _FIRST
     while start < end:
-        pieces.append(range(start, min(start + first, end)))
-        start, first = pieces[-1].stop, 2 * first
+        pieces.append(range(start, min(start + count, end)))
+        start, count = pieces[-1].stop, 2 * count
     return pieces

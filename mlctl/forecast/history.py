@@ -7,9 +7,9 @@ exist, and an outage that took the first run's nodes continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from mlctl.dataclasses import replace
 from mlctl.forecast.scenario import JobScenario, Scenario, Spec
 from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import cluster_commands, engine, usage
@@ -47,7 +47,7 @@ class Try(NamedTuple):
     given_up: bool = False
 
 
-class Bill(NamedTuple):
+class BilledTime(NamedTuple):
     """Node-seconds: of the first run, and of all runs by tier; including final idle times.
 
     `staying` is the part after the last run of nodes that stay, because of `min_instances`.
@@ -63,7 +63,7 @@ class Bill(NamedTuple):
 Extension = Callable[[int], float]
 
 
-class Cloud(Protocol):
+class HistoryCloud(Protocol):
     """Runs jobs in turn in one history."""
 
     @property
@@ -83,13 +83,13 @@ class Cloud(Protocol):
         """
         ...
 
-    def bill(self) -> Bill:
+    def bill(self) -> BilledTime:
         """Return the cost of the runs, once no node is billed to them any more."""
         ...
 
 
 class EngineCloud:
-    """A `Cloud` on the event engine, which knows every rule."""
+    """A `HistoryCloud` on the event engine, which knows every rule."""
 
     def __init__(self, scenario: Scenario, seed: str) -> None:
         self.scenario = placed(scenario, seed)
@@ -99,11 +99,9 @@ class EngineCloud:
 
     @property
     def now(self) -> float:
-        """Return the seconds since the history began."""
         return self.world.now
 
     def run(self, files: int, tier: Tier, until: float, extension: Extension | None = None) -> Try:
-        """Submit the job with so many files now, and let it run to its end, or to `until`."""
         world, name, began = self.world, self.submit(files, tier), self.world.now
         given_up = not engine.finish(world, name, until)
         job = world.jobs[name]
@@ -127,12 +125,25 @@ class EngineCloud:
 
     def result(self, job: AnyJob, *, given_up: bool) -> Try:
         """Return the result of a run."""
-        return _result(job, given_up=given_up)
+        assert isinstance(job, BatchJob)
+        assert job.ended is not None
+        return Try(
+            job.status,
+            job.submitted,
+            job.ended,
+            job.preempted_nodes,
+            job.lost_node_s,
+            job.attempts,
+            job.done,
+            job.failed,
+            given_up,
+        )
 
     def submit(self, files: int, tier: Tier) -> str:
         """Submit the job with so many files to the cluster or its twin; return its name."""
-        world, spec_ = self.world, self.scenario.cluster
-        cluster = spec_ if tier is spec_.tier else self._twin(tier)
+        world, cluster = self.world, self.scenario.cluster
+        if tier is not cluster.tier:
+            cluster = replace(cluster, name=cluster.name + TWIN, tier=tier, min_instances=0)
         if cluster.name not in world.clusters:
             cluster_commands.carry_out(world, AddCluster(cluster))
         job = self.scenario.job
@@ -141,16 +152,11 @@ class EngineCloud:
         cluster_commands.carry_out(world, self.command(name, cluster, files))
         return name
 
-    def _twin(self, tier: Tier) -> ClusterSpec:
-        spec = self.scenario.cluster
-        return replace(spec, name=spec.name + TWIN, tier=tier, min_instances=0)
-
     def command(self, name: str, cluster: ClusterSpec, files: int) -> SubmitBatch | SubmitTraining:
         """Build the command that submits a run of so many files."""
         return SubmitBatch(replace(self.scenario.job, name=name, cluster=cluster.name, files=files))
 
-    def bill(self) -> Bill:
-        """Return the cost of the runs, once no node is billed to them any more."""
+    def bill(self) -> BilledTime:
         world, ended = self.world, self.world.now
         settle(world)
         staying = sum(
@@ -166,7 +172,7 @@ class EngineCloud:
             if world.jobs[name].tier is Tier.LOW_PRIORITY
         ]
         idle = self.away_s * self.scenario.cluster.min_instances
-        return Bill(used[0], sum(low) + idle, sum(used) - sum(low), staying)
+        return BilledTime(used[0], sum(low) + idle, sum(used) - sum(low), staying)
 
 
 def has_no_memory(scenario: JobScenario[Spec]) -> bool:
@@ -227,19 +233,3 @@ def placed(scenario: Scenario, seed: str) -> Scenario:
     if placed_processes == scenario.processes:
         return scenario
     return replace(scenario, processes=placed_processes)
-
-
-def _result(job: AnyJob, *, given_up: bool) -> Try:
-    assert isinstance(job, BatchJob)
-    assert job.ended is not None
-    return Try(
-        job.status,
-        job.submitted,
-        job.ended,
-        job.preempted_nodes,
-        job.lost_node_s,
-        job.attempts,
-        job.done,
-        job.failed,
-        given_up,
-    )

@@ -40,16 +40,17 @@ class Quotas:
 
         None also for another size or region (`settings`), whose quota is unknown.
         """
-        if not self.knows(settings):
+        if {"size", "location"} & settings.keys():
             return None
         resource, live = self.subject.cluster, self.state.live.get(self.subject.cluster.address)
-        values = _values(self.subject, cluster)
+        values: dict[Pointer, Data] = {
+            **resource.values,
+            ("tier",): cluster.tier.value,
+            ("min_instances",): cluster.min_instances,
+            ("max_instances",): cluster.max_instances,
+        }
         change = Change(resource.address, Action.REPLACE, (), resource, values, live)
         return next((finding.message for finding in quota.exceeded([change], self.state)), None)
-
-    def knows(self, settings: Mapping[str, Data]) -> bool:
-        """Whether the quotas apply to a cluster with these settings."""
-        return not {"size", "location"} & settings.keys()
 
 
 def live(subject: Subject, backend: Backend) -> Quotas | None:
@@ -98,12 +99,3 @@ def _quotas(subject: Subject, location: str) -> dict[str, set[str]]:
         for region, name in claims(resource.kind, effective(values, resource.form), location):
             names_by_region.setdefault(region, set()).add(name)
     return names_by_region
-
-
-def _values(subject: Subject, cluster: ClusterSpec) -> dict[Pointer, Data]:
-    return {
-        **subject.cluster.values,
-        ("tier",): cluster.tier.value,
-        ("min_instances",): cluster.min_instances,
-        ("max_instances",): cluster.max_instances,
-    }

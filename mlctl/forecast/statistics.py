@@ -19,7 +19,8 @@ from mlctl.dataclasses import dataclass
 if TYPE_CHECKING:
     from mlctl.forecast import shape
 
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
+_TAIL = (1 - _CONFIDENCE) / 2
 _BINS, _SHOWN = 20, 0.9
 _SYMMETRIC = 1e-6  # a skewness below which nothing is adjusted
 _TINY, _PRECISION, _MOST_TERMS = 1e-300, 1e-15, 10_000
@@ -83,24 +84,26 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     return (low + high) / 2
 
 
+@lru_cache(maxsize=256)
 def student_quantile(p: float, degrees: float) -> float:
     """Return the quantile of Student's t for `p` of at least one half, by the beta distribution."""
     x = beta_quantile(2 * (1 - p), degrees / 2, 0.5)
     return sqrt(degrees * (1 - x) / x) if x > 0 else inf
 
 
-def chance(hits: int, runs: int, confidence: float = CONFIDENCE) -> Estimate:
+def chance(hits: int, runs: int) -> Estimate:
     """Estimate a chance from `hits` in `runs`. Without hits the interval is one-sided.
 
     Of 1000 runs without a hit the upper bound is 0.0030: 1 - 0.05 ** (1 / 1000).
     """
     if not runs:
         return Estimate(nan, 0.0, 1.0)
-    tail = (1 - confidence) / 2
     least, all_hit = hits == 0, hits == runs
-    low = 0.0 if least else beta_quantile(2 * tail if all_hit else tail, hits, runs - hits + 1)
+    low = 0.0 if least else beta_quantile(2 * _TAIL if all_hit else _TAIL, hits, runs - hits + 1)
     high = (
-        1.0 if all_hit else beta_quantile(1 - (2 * tail if least else tail), hits + 1, runs - hits)
+        1.0
+        if all_hit
+        else beta_quantile(1 - (2 * _TAIL if least else _TAIL), hits + 1, runs - hits)
     )
     return Estimate(hits / runs, low, high)
 
@@ -110,9 +113,7 @@ def quantile(ordered: Sequence[float], q: float) -> float:
     return ordered[max(ceil(q * len(ordered) - 1e-9), 1) - 1] if ordered else nan
 
 
-def quantile_interval(
-    ordered: Sequence[float], q: float, confidence: float = CONFIDENCE
-) -> Estimate:
+def quantile_interval(ordered: Sequence[float], q: float) -> Estimate:
     """Estimate a quantile between two order statistics; infinite if there are too few values.
 
     The number of values at or below the true quantile is binomial with the chance `q`.
@@ -120,18 +121,17 @@ def quantile_interval(
     count = len(ordered)
     if not count:
         return Estimate(nan, -inf, inf)
-    below, above = _ranks(count, q, confidence)
+    below, above = _ranks(count, q)
     low = ordered[below - 1] if below >= 1 else -inf
     high = ordered[above - 1] if above <= count else inf
     return Estimate(quantile(ordered, q), low, high)
 
 
 @lru_cache(maxsize=1024)
-def _ranks(count: int, q: float, confidence: float) -> tuple[int, int]:
+def _ranks(count: int, q: float) -> tuple[int, int]:
     """Return the ranks of the order statistics around a quantile: from 0, none, to one too many."""
-    tail = (1 - confidence) / 2
-    below = _first(count, lambda k: _at_most(k, count, q) > tail)
-    return below, _first(count, lambda k: _at_most(k, count, q) >= 1 - tail) + 1
+    below = _first(count, lambda k: _at_most(k, count, q) > _TAIL)
+    return below, _first(count, lambda k: _at_most(k, count, q) >= 1 - _TAIL) + 1
 
 
 def _at_most(k: int, count: int, q: float) -> float:
@@ -156,7 +156,7 @@ def average(values: Collection[float]) -> float:
     return fsum(values) / len(values) if values else nan
 
 
-def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
+def mean(values: Iterable[float]) -> Estimate:
     """Estimate a mean; its interval uses skewness and kurtosis, without bounds for one value.
 
     Student's quantile uses the degrees of freedom of the variance: 2 n / (kurtosis - 1) for n
@@ -182,7 +182,8 @@ def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
     spread = max(kurtosis - 1 - skewness**2 / 2, _SYMMETRIC)  # of the variance
     degrees = min(max(2 * count / spread, 1.0), count - 1)
     # Two digits are enough: few quantiles are computed that way.
-    t, error = _student(confidence, float(f"{degrees:.2g}")), sqrt(variance / count)
+    t = student_quantile((1 + _CONFIDENCE) / 2, float(f"{degrees:.2g}"))
+    error = sqrt(variance / count)
     low, high = (_bent(sign * t, skewness, count) for sign in (1, -1))
     return Estimate(middle, middle - low * error, middle - high * error)
 
@@ -207,11 +208,6 @@ def carried(values: Sequence[float]) -> int:
     squares = [(value - middle) ** 2 for value in values]
     fourth = fsum([square * square for square in squares])
     return round(fsum(squares) ** 2 / fourth) if fourth > 0 else len(values)
-
-
-@lru_cache(maxsize=256)
-def _student(confidence: float, degrees: float) -> float:
-    return student_quantile((1 + confidence) / 2, degrees)
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:

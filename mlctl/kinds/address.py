@@ -9,7 +9,7 @@ from functools import cache
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.registry import ALL, RECORDS
-from mlctl.pointer import Data
+from mlctl.pointer import Data, Pointer
 
 PROVIDER = "Microsoft.MachineLearningServices"
 LATEST = "latest"
@@ -28,10 +28,12 @@ class Scope:
     @property
     def id(self) -> str:
         """Return the workspace's ARM id, in the case that the SDK's case-sensitive parsers need."""
-        return (
-            f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
-            f"/providers/{PROVIDER}/workspaces/{self.workspace}"
-        )
+        return f"{self.group}/providers/{PROVIDER}/workspaces/{self.workspace}"
+
+    @property
+    def group(self) -> str:
+        """Return the resource group's ARM id."""
+        return f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
 
     def __str__(self) -> str:
         return f"{self.subscription}/{self.resource_group}/{self.workspace}"
@@ -111,6 +113,12 @@ class Address:
     def is_newest(self) -> bool:
         """Whether it means the newest version: its kind is versioned, and it has no version."""
         return self.version is None and RECORDS[self.kind].versioned
+
+    @property
+    def name_fields(self) -> dict[Pointer, Data]:
+        """Return the fields by which a file names the resource, with their values."""
+        names = {"name": self.name, "endpoint_name": self.parent, "version": self.version}
+        return {(key,): name for key, name in names.items() if name is not None}
 
     def at(self, version: str | None) -> Address:
         """Return the same name with another version."""

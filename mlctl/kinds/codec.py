@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from typing import TypeAlias
 
 from mlctl import catalog, source
 from mlctl.dataclasses import dataclass, replace
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import component_io, datastore_uri, job_io, online_io, steps, sweeps
+from mlctl.kinds import component_io, datastore_uri, online_io
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field, bare
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
+
+_Spell: TypeAlias = Callable[[Data, Field, Scope], Data]
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
     """Three functions of a value, its field and the workspace."""
 
-    encode: Callable[[Data, Field, Scope], Data]
-    decode: Callable[[Data, Field, Scope], Data]
-    canonical: Callable[[Data, Field, Scope], Data]
+    encode: _Spell
+    decode: _Spell
+    canonical: _Spell
 
 
 def encode(value: Data, field: Field, scope: Scope) -> Data:
@@ -57,10 +60,7 @@ def differ(left: Data, right: Data, field: Field, scope: Scope) -> bool:
 
 
 def _is_labelled(text: Data, version_text: Data) -> bool:
-    """Whether `text` is `version_text` with labels in place of versions.
-
-    The service stores the version that a label had when it was written.
-    """
+    """Whether `text` has labels where `version_text` has the versions that these had once."""
     if not (isinstance(text, str) and isinstance(version_text, str) and "/labels/" in text):
         return False
     parts = re.split(r'(/labels/[^/"]+)', text)
@@ -73,6 +73,8 @@ def inner_fields(field: Field, value: Data) -> Iterator[Field]:
     """Find the places in a value of the field that name other resources."""
     match field.codec:
         case "steps":
+            from mlctl.kinds import steps  # noqa: PLC0415 - most kinds have none
+
             return steps.inner_fields(field, value)
         case "data_collector":
             return online_io.data_fields(field, value)
@@ -99,21 +101,8 @@ def _number(value: Data, _field: Field, _scope: Scope) -> Data:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _text_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+def _text(value: Data, _field: Field, _scope: Scope) -> Data:
     return "" if value is None else str(value)
-
-
-def _folded(value: Data, _field: Field, _scope: Scope) -> Data:
-    return str(value).casefold()
-
-
-def _public_key(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Keep type and key: the comment after them means nothing to a server."""
-    return " ".join(str(value).split()[:2])
-
-
-def _region(value: Data, _field: Field, _scope: Scope) -> Data:
-    return catalog.region(value)
 
 
 def _enum_encode(value: Data, field: Field, _scope: Scope | None = None) -> Data:
@@ -126,18 +115,6 @@ def _enum_decode(value: Data, field: Field, _scope: Scope) -> Data:
     words = field.word_by_wire
     is_spelling = value is None or (isinstance(value, str) and value in words)
     return words.get(value if is_spelling else bare(value), value)
-
-
-def _enum_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
-    return bare(value)
-
-
-def _switch_decode(value: Data, field: Field, scope: Scope) -> Data:
-    return {"true": True, "false": False}.get(str(_enum_decode(value, field, scope)))
-
-
-def _duration_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return format_iso(value)
 
 
 def _duration_decode(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -158,10 +135,6 @@ def _map(value: Data, _field: Field, _scope: Scope) -> Data:
         for key, inner in value.items()
         if inner is not None
     }
-
-
-def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    return _map(value or {}, field, scope)
 
 
 def is_curated(reference: Reference) -> bool:
@@ -208,19 +181,6 @@ def _reference_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return reference.address.at(None).id(reference.scope or scope).casefold() + version + label
 
 
-def _asset_encode(value: Data, field: Field, scope: Scope) -> Data:
-    return {"assetId": _reference_encode(value, field, scope), "referenceType": "Id"}
-
-
-def _asset_decode(value: Data, field: Field, scope: Scope) -> Data:
-    return (
-        _reference_decode(value.get("assetId"), field, scope) if isinstance(value, dict) else value
-    )
-
-
-_PREFIX = "azureml:"
-
-
 def _moment_encode(value: Data, _field: Field, _scope: Scope) -> Data:
     """Format a moment as azure-ai-ml 1.35.2 does: `2026-07-01 10:00:00`, beside its zone."""
     try:
@@ -229,33 +189,21 @@ def _moment_encode(value: Data, _field: Field, _scope: Scope) -> Data:
         return value
 
 
-def _moment_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return value and str(value).replace(" ", "T", 1)
-
-
-def _numbers(value: Data, _field: Field, _scope: Scope) -> Data:
+def _listed(value: Data, *_: Field | Scope) -> list[Data]:
     return value if isinstance(value, list) else [value]
 
 
-def _days_encode(value: Data, field: Field, scope: Scope) -> Data:
-    return [str(day).capitalize() for day in _numbers(value, field, scope)]
+def _days_encode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return [str(day).capitalize() for day in _listed(value)]
 
 
-def _days_decode(value: Data, field: Field, scope: Scope) -> Data:
-    return value and [str(day).casefold() for day in _numbers(value, field, scope)]
+def _conda(value: Data, _field: Field, _scope: Scope) -> Data:
+    return source.plain(value) if isinstance(value, str) else value
 
 
 def _job_id_encode(value: Data, _field: Field, scope: Scope) -> Data:
-    name = str(value).removeprefix(_PREFIX)
+    name = str(value).removeprefix("azureml:")
     return name if name.startswith("/") else f"{scope.id}/jobs/{name}"
-
-
-def _job_id_decode(value: Data, _field: Field, scope: Scope) -> Data:
-    return value and f"{_PREFIX}{str(value).removeprefix(f'{scope.id}/jobs/')}"
-
-
-def _job_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    return str(_job_id_encode(value, field, scope)).casefold()
 
 
 def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
@@ -264,14 +212,14 @@ def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
     if reference is not None and is_curated(reference):
         return value
     sent = _reference_encode(value, field, scope)
-    return f"{_PREFIX}{sent}" if str(sent).startswith("/") else sent
+    return f"azureml:{sent}" if str(sent).startswith("/") else sent
 
 
 def _azureml_id_decode(value: Data, field: Field, scope: Scope) -> Data:
     if not isinstance(value, str):
         return value
-    arm = value.startswith(f"{_PREFIX}/") and not value.startswith(f"{_PREFIX}//")
-    return _reference_decode(value.removeprefix(_PREFIX) if arm else value, field, scope)
+    arm = value.startswith("azureml:/") and not value.startswith("azureml://")
+    return _reference_decode(value.removeprefix("azureml:") if arm else value, field, scope)
 
 
 def _azureml_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
@@ -296,33 +244,9 @@ def _subnet_encode(value: Data, _field: Field, scope: Scope) -> Data:
     }
 
 
-def _subnet_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return {"subnet": value["id"]} if isinstance(value, dict) and value.get("id") else None
-
-
 def _subnet_canonical(value: Data, field: Field, scope: Scope) -> Data:
     wire = _subnet_encode(value, field, scope) if isinstance(value, dict) else None
     return wire["id"].casefold() if wire else None
-
-
-def _identities_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return {identity["resource_id"]: {} for identity in value}
-
-
-def _identities_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return [{"resource_id": name} for name in value] if isinstance(value, dict) and value else None
-
-
-def _identities_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
-    return sorted(str(identity.get("resource_id")).casefold() for identity in value or [])
-
-
-def _conda_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return value if isinstance(value, str) else source.dump(value)
-
-
-def _conda_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return source.plain(value) if isinstance(value, str) else value
 
 
 def _upload_canonical(value: Data, _field: Field, scope: Scope) -> Data:
@@ -345,11 +269,10 @@ def _settings_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     """Decode settings, whose truth values were texts in older SDKs (1.28.1: `"False"`)."""
     if not isinstance(value, dict):
         return value
-    truths = {"true": True, "false": False}
-    return {key: truths.get(str(setting).casefold(), setting) for key, setting in value.items()}
+    return {key: _TRUTHS.get(str(setting).casefold(), setting) for key, setting in value.items()}
 
 
-def _as_sent(encoded: Callable[[Data, Field, Scope], Data]) -> Callable[[Data, Field, Scope], Data]:
+def _as_sent(encoded: _Spell) -> _Spell:
     """Canonicalize a value with one spelling on the wire: as that, in JSON."""
     return lambda value, field, scope: _json_canonical(encoded(value, field, scope), field, scope)
 
@@ -373,12 +296,6 @@ def _time(value: Data) -> Data:
         return datetime.fromisoformat(value).isoformat()
     except ValueError:
         return value
-
-
-def _arm_id_decode(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Decode the id of an asset to what az prints: a reference that a file can use."""
-    bare = isinstance(value, str) and not value.startswith("azureml:")  # as ids in registries do
-    return f"azureml:{value}" if bare else value
 
 
 def _collector_encode(value: Data, field: Field, scope: Scope) -> Data:
@@ -405,49 +322,107 @@ def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 
 class _Codecs(dict[str, Codec]):
-    """Codecs by name; the rarely needed ones of compute instances are imported on demand."""
+    """Codecs by name; those of jobs and compute instances are imported on demand."""
 
     def __missing__(self, name: str) -> Codec:
-        from mlctl.kinds import instances  # noqa: PLC0415
+        from mlctl.kinds import instances, job_io, steps, sweeps  # noqa: PLC0415
 
-        encode, decode = instances.SPELLINGS[name]
-        self[name] = Codec(encode, decode, _as_sent(encode))
-        return self[name]
+        spellings: Mapping[str, tuple[_Spell, _Spell]] = {
+            **instances.SPELLINGS,
+            "search_space": (sweeps.encode_space, sweeps.decode_space),
+            "sampling": (sweeps.encode_sampling, sweeps.decode_sampling),
+            "early_termination": (sweeps.encode_policy, sweeps.decode_policy),
+        }
+        rare = {
+            **{name: Codec(*pair, _as_sent(pair[0])) for name, pair in spellings.items()},
+            "steps": Codec(steps.encode, steps.decode, steps.canonical),
+            "inputs": Codec(
+                job_io.encode_inputs, job_io.decode_inputs, _as_sent(job_io.canonical_inputs)
+            ),
+            "outputs": Codec(
+                job_io.encode_outputs, job_io.decode_outputs, _as_sent(job_io.canonical_outputs)
+            ),
+        }
+        self |= rare
+        return rare[name]
 
 
 _CAPITAL = re.compile("([A-Z])")
+_TRUTHS = {"true": True, "false": False}
 CODECS = _Codecs()
 CODECS |= {
     "plain": Codec(_number, _number, _number),
-    "text": Codec(_same, _same, _text_canonical),
-    "folded": Codec(_same, _same, _folded),
-    "public_key": Codec(_same, _same, _public_key),
-    "region": Codec(_same, _same, _region),
-    "enum": Codec(_enum_encode, _enum_decode, _enum_canonical),
-    "switch": Codec(_enum_encode, _switch_decode, _same),
-    "duration": Codec(_duration_encode, _duration_decode, _number),
+    "text": Codec(_same, _same, _text),
+    "folded": Codec(_same, _same, lambda value, *_: str(value).casefold()),
+    # Type and key: the comment after them means nothing to a server.
+    "public_key": Codec(_same, _same, lambda value, *_: " ".join(str(value).split()[:2])),
+    "region": Codec(_same, _same, lambda value, *_: catalog.region(value)),
+    "enum": Codec(_enum_encode, _enum_decode, lambda value, *_: bare(value)),
+    "switch": Codec(
+        _enum_encode,
+        lambda value, field, scope: _TRUTHS.get(str(_enum_decode(value, field, scope))),
+        _same,
+    ),
+    "duration": Codec(lambda value, *_: format_iso(value), _duration_decode, _number),
     "milliseconds": Codec(online_io.encode_milliseconds, online_io.decode_milliseconds, _number),
-    "map": Codec(_map, _map, _map_canonical),
+    "map": Codec(_map, _map, lambda value, field, scope: _map(value or {}, field, scope)),
     "variables": Codec(_map, _map, online_io.canonical_variables),
     "shares": Codec(online_io.shares, online_io.shares, online_io.canonical_shares),
     "data_collector": Codec(_collector_encode, _collector_decode, _collector_canonical),
     "reference": Codec(_reference_encode, _reference_decode, _reference_canonical),
-    "asset": Codec(_asset_encode, _asset_decode, _reference_canonical),
-    "subnet": Codec(_subnet_encode, _subnet_decode, _subnet_canonical),
-    "identities": Codec(_identities_encode, _identities_decode, _identities_canonical),
-    "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
+    "asset": Codec(
+        lambda value, *at: {"assetId": _reference_encode(value, *at), "referenceType": "Id"},
+        lambda value, *at: (
+            _reference_decode(value.get("assetId"), *at) if isinstance(value, dict) else value
+        ),
+        _reference_canonical,
+    ),
+    "subnet": Codec(
+        _subnet_encode,
+        lambda value, *_: (
+            {"subnet": value["id"]} if isinstance(value, dict) and value.get("id") else None
+        ),
+        _subnet_canonical,
+    ),
+    "identities": Codec(
+        lambda value, *_: {identity["resource_id"]: {} for identity in value},
+        lambda value, *_: (
+            [{"resource_id": name} for name in value] if isinstance(value, dict) and value else None
+        ),
+        lambda value, *_: sorted(str(item.get("resource_id")).casefold() for item in value or []),
+    ),
+    "conda": Codec(
+        lambda value, *_: value if isinstance(value, str) else source.dump(value), _conda, _conda
+    ),
     "upload": Codec(_same, _same, _upload_canonical),
     "json": Codec(_same, _same, _json_canonical),
     "settings": Codec(_same, _settings_decode, _as_sent(_settings_decode)),
     "system_data": Codec(_same, _system_data_decode, _json_canonical),
-    "moment": Codec(_moment_encode, _moment_decode, _moment_encode),
-    "list": Codec(_numbers, _same, _numbers),
-    "week_days": Codec(_days_encode, _days_decode, _days_encode),
-    "job_id": Codec(_job_id_encode, _job_id_decode, _job_id_canonical),
-    "arm_id": Codec(_same, _arm_id_decode, _folded),
+    "moment": Codec(
+        _moment_encode, lambda value, *_: value and str(value).replace(" ", "T", 1), _moment_encode
+    ),
+    "list": Codec(_listed, _same, _listed),
+    "week_days": Codec(
+        _days_encode,
+        lambda value, *_: value and [str(day).casefold() for day in _listed(value)],
+        _days_encode,
+    ),
+    "job_id": Codec(
+        _job_id_encode,
+        lambda value, _, scope: value and f"azureml:{str(value).removeprefix(f'{scope.id}/jobs/')}",
+        lambda value, *at: str(_job_id_encode(value, *at)).casefold(),
+    ),
+    # az prints the id of an asset as a reference that a file can use; ids in registries are that.
+    "arm_id": Codec(
+        _same,
+        lambda value, *_: (
+            f"azureml:{value.removeprefix('azureml:')}" if isinstance(value, str) else value
+        ),
+        lambda value, *_: str(value).casefold(),
+    ),
     "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _azureml_id_canonical),
     "scalar": Codec(_same, component_io.decode_scalar, component_io.canonical_scalar),
-    "version": Codec(_text_canonical, _same, _text_canonical),
+    "version": Codec(_text, _same, _text),
     "size": Codec(component_io.encode_size, _same, component_io.encode_size),
     "list_text": Codec(
         component_io.encode_list, component_io.decode_list, component_io.encode_list
@@ -455,17 +430,5 @@ CODECS |= {
     "texts": Codec(_same, _same, component_io.canonical_texts),
     "ports": Codec(
         component_io.encode_ports, component_io.decode_ports, component_io.canonical_ports
-    ),
-    "steps": Codec(steps.encode, steps.decode, steps.canonical),
-    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _as_sent(job_io.canonical_inputs)),
-    "search_space": Codec(sweeps.encode_space, sweeps.decode_space, _as_sent(sweeps.encode_space)),
-    "sampling": Codec(
-        sweeps.encode_sampling, sweeps.decode_sampling, _as_sent(sweeps.encode_sampling)
-    ),
-    "early_termination": Codec(
-        sweeps.encode_policy, sweeps.decode_policy, _as_sent(sweeps.encode_policy)
-    ),
-    "outputs": Codec(
-        job_io.encode_outputs, job_io.decode_outputs, _as_sent(job_io.canonical_outputs)
     ),
 }

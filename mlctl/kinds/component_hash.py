@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
-from uuid import UUID
 
+from mlctl.digests import sha256
 from mlctl.pointer import Data
 
 ANONYMOUS = "azureml_anonymous"  # the name of every anonymous component
@@ -48,4 +47,6 @@ def _hash(spec: Mapping[str, Data], *omitted: str) -> str:
     if isinstance(hashed.get("partition_keys"), str):
         hashed["partition_keys"] = json.loads(hashed["partition_keys"])
     text = json.dumps(hashed, sort_keys=True)
-    return str(UUID(hashlib.sha256(text.encode()).hexdigest()[:32]))
+    from uuid import UUID  # noqa: PLC0415 - few files have an inline component
+
+    return str(UUID(sha256(text)[:32]))

@@ -16,7 +16,7 @@ from mlctl.pointer import Data
 
 _SIZE = r"(\d+)([kmg]b)?"
 _UNITS = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
-_LIMITS = ("default", "min", "max")
+_LIMITS, _TRUTHS = ("default", "min", "max"), ("optional", "early_available")
 
 
 def decode_scalar(value: Data, field: Field, _scope: Scope) -> Data:
@@ -31,12 +31,12 @@ def canonical_scalar(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def encode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
     """Encode inputs or outputs as the SDK does: limits and defaults as texts."""
-    return _map_each(value, _encode_port)
+    return _map_each(value, lambda port: _map_port(port, _format_text))
 
 
 def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
     """Decode inputs or outputs to the types of YAML."""
-    return _map_each(value, _decode_port)
+    return _map_each(value, lambda port: _map_port(port, _parse_typed))
 
 
 def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
@@ -88,28 +88,12 @@ def _map_each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
     }
 
 
-def _encode_port(port: Mapping[str, Data]) -> Data:
+def _map_port(port: Mapping[str, Data], spelt: Callable[[Data, str], Data]) -> Data:
     kind = str(port.get("type")).casefold()
-    sent = {**port, "type": kind}
-    for key in _LIMITS:
-        if port.get(key) is not None:
-            sent[key] = _format_text(port[key], kind)
-    for key in ("optional", "early_available"):
-        if port.get(key) is not None:
-            sent[key] = _parse_typed(port[key], "boolean")
-    return sent
-
-
-def _decode_port(port: Mapping[str, Data]) -> Data:
-    kind = str(port.get("type")).casefold()
-    decoded = {**port, "type": kind}
-    for key in _LIMITS:
-        if port.get(key) is not None:
-            decoded[key] = _parse_typed(port[key], kind)
-    for key in ("optional", "early_available"):
-        if port.get(key) is not None:
-            decoded[key] = _parse_typed(port[key], "boolean")
-    return decoded
+    set_keys = {key for key, entry in port.items() if entry is not None}
+    limits = {key: spelt(port[key], kind) for key in _LIMITS if key in set_keys}
+    truths = {key: _parse_typed(port[key], "boolean") for key in _TRUTHS if key in set_keys}
+    return {**port, "type": kind, **limits, **truths}
 
 
 def _format_text(value: Data, kind: str) -> str:

@@ -111,20 +111,16 @@ def _unroll_while(
                 for port in ports if isinstance(ports, list) else [ports]:
                     value = spelt(PARENT, JOBS, previous, OUTPUTS, _parse_port(output))
                     turn[INPUTS] = {**(turn.get(INPUTS) or {}), _parse_port(port): value}
-            said = str(True if step.get(CONDITION) is None else step[CONDITION]).strip()
-            if said.casefold() not in ("true", "false"):
-                said = spelt(PARENT, JOBS, previous, OUTPUTS, _parse_port(said))
-            _add_guard(turn, "true", said)
+            word = str(True if step.get(CONDITION) is None else step[CONDITION]).strip()
+            if word.casefold() not in ("true", "false"):
+                word = spelt(PARENT, JOBS, previous, OUTPUTS, _parse_port(word))
+            _add_guard(turn, "true", word)
         turn |= {LOOP: LAST, BODY: body}
         yield f"{body}-{number}", turn
 
 
 def _unroll_for(
-    name: str,
-    step: Any,
-    body: str,
-    inside: dict[str, Any],
-    text_of: Callable[[str], str | None],
+    name: str, step: Any, body: str, inside: dict[str, Any], text_of: Callable[[str], str | None]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Unroll `parallel_for`: one round per item, whose values become inputs."""
     items = _parse_items(name, step.get("items"), text_of)

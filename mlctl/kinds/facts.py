@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from typing import TypeAlias
 
 from mlctl.dataclasses import dataclass, field
@@ -94,26 +95,9 @@ class Flag:
         return self.names[0].removeprefix("--").replace("-", "_")
 
 
-def flag(names: str, at: str, panel: str = "", text: str = "") -> Flag:
-    """Build a flag from names (`--type -t`) and a field (`identity.type`)."""
-    return Flag(tuple(names.split()), tuple(at.split(".")), panel, text)
-
-
-TAGS = flag("--tags", "tags")
-DESCRIPTION = flag("--description", "description")
-OF_COMPUTE = (  # of clusters and compute instances alike
-    flag("--type -t", "type"),
-    flag("--size", "size"),
-    DESCRIPTION,
-    TAGS,
-    flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
-    flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
-    flag("--vnet-name", "network_settings.vnet_name"),
-    flag("--subnet", "network_settings.subnet"),
-)
-
-
-Columns: TypeAlias = Mapping[str, Pointer | Callable[[Mapping[str, Data]], Data]]
+Compute: TypeAlias = Callable[[Mapping[str, Data]], Data]
+"""The function of a value in a row of a table."""
+Columns: TypeAlias = Mapping[str, Pointer | Compute]
 Effective: TypeAlias = Callable[[str], Data]
 """The value that the service sees in a field: as written, else its default."""
 
@@ -123,14 +107,6 @@ class UploadTarget(Enum):
 
     CODE = "code"
     ASSET = "asset"
-
-
-def _claim_nothing(_value: Effective, _region: str) -> Claims:
-    return {}
-
-
-def _add_nothing(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
-    return dict(body)
 
 
 API_VERSION = "2024-04-01"  # of the machine learning provider
@@ -191,7 +167,7 @@ class QuotaFacts:
     - `vm_size`: the field with its VM size. `scaled_by`: the one with its maximum of nodes.
     """
 
-    claims: Callable[[Effective, str], Claims] = _claim_nothing
+    claims: Callable[[Effective, str], Claims] = lambda _value, _region: {}
     capped: Mapping[str, Pointer] = field(default_factory=dict)
     limit_per_parent: int | None = None
     has_nodes: bool = False
@@ -218,7 +194,7 @@ class ContentFacts:
     job: Pointer = ()
     named_by_path: bool = False
     names_inline: bool = True
-    complete: Callable[..., dict[str, Data]] = _add_nothing
+    complete: Callable[..., dict[str, Data]] = lambda body, **_: dict(body)
     anonymous_name: str = ""
     curated: str = ""
     default_version: str | None = None
@@ -250,7 +226,8 @@ class AzFacts:
 
     - `present`: whether `az ml` has it.
     - `asks`: whether az asks before deleting.
-    - `columns`: those of `-o table`.
+    - `table`: the heads of `-o table`, each with its place: `Name State=provisioning_state`; what
+      has no place is a row's value under its head in lower case, or `computed` from the row.
     - `printed_forms`: the form of a body -> the one in which az prints it. `printed_empty`: maps
       that az prints even if empty.
     - `create_flags`, `update_flags`: fields with flags; `required_flags`: those without which a
@@ -264,7 +241,8 @@ class AzFacts:
 
     present: bool = True
     asks: bool = True
-    columns: Columns = field(default_factory=dict)
+    table: str = ""
+    computed: Mapping[str, Compute] = field(default_factory=dict)
     printed_forms: Mapping[str, str] = field(default_factory=dict)
     printed_empty: tuple[str, ...] = ()
     create_flags: tuple[Flag, ...] = ()
@@ -275,4 +253,36 @@ class AzFacts:
     list_flags: tuple[Flag, ...] = ()
     limits_lists: bool = False
     resize_flag: Flag | None = None
-    sample: tuple[str, str] = ("", "")
+    sample: tuple[str, ...] = ("", "")
+
+    @classmethod
+    def of(cls, kind: str, computed: Mapping[str, Compute]) -> AzFacts:
+        """Read the facts of a kind in `az.toml`, which few commands need."""
+        row = {key: _typed(key, value) for key, value in _az_table().get(kind, {}).items()}
+        return cls(**row, computed=computed)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns of `-o table`: by head, the place or the function of a row's value."""
+        heads = (word.partition("=") for word in self.table.split())
+        return {
+            head: self.computed.get(head) or tuple((place or head.casefold()).split("."))
+            for head, _, place in heads
+        }
+
+
+@cache
+def _az_table() -> Mapping[str, Mapping[str, Data]]:
+    import tomllib  # noqa: PLC0415 - few commands need it
+
+    return tomllib.loads(Path(__file__).with_name("az.toml").read_text(encoding="utf-8"))
+
+
+def _typed(key: str, value: Data) -> Data:
+    """Return a value of `az.toml` as `AzFacts` has it: flags are lists of texts there."""
+    if key.endswith("_flag"):
+        names, at, *texts = value
+        return Flag(tuple(names.split()), tuple(at.split(".")), *texts)
+    if key.endswith("_flags") and key != "required_flags":
+        return tuple(_typed("_flag", row) for row in value)
+    return tuple(value) if isinstance(value, list) else value

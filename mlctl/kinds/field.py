@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 
@@ -70,6 +70,15 @@ class Field:
         return {bare(wire): word for wire, word in words if wire is not None} | dict(words)
 
 
+_WITH_INNER_FIELDS = ("steps", "data_collector")
+_NAMING = ("x-mlctl-refers-to", "x-mlctl-path")
+
+
+def _those(holds: Callable[[Field], bool]) -> cached_property[tuple[Field, ...]]:
+    """Make a property of a form: its fields that meet a condition."""
+    return cached_property(lambda form: tuple(filter(holds, form.fields)))
+
+
 @dataclass(frozen=True, eq=False)
 class Form:
     """One shape of a kind's documents, and the `if` that selects it.
@@ -116,16 +125,26 @@ class Form:
     @cached_property
     def nested(self) -> tuple[Field, ...]:
         """The fields with maps (steps) whose values name resources or files."""
+        below = [field for field in self.fields if field.refers_to is None and not field.path]
         return tuple(
-            field
-            for field in self.fields
-            if any(
-                mentions(field.schema, annotation)
-                for annotation in ("x-mlctl-refers-to", "x-mlctl-path")
-            )
-            and field.refers_to is None
-            and not field.path
+            field for field in below if any(mentions(field.schema, name) for name in _NAMING)
         )
+
+    # The fields that a file can set (the others belong to the service), those that are not secret,
+    # and those that are both.
+    writable = _those(lambda field: field.mutability is not Mutability.READ_ONLY)
+    shown = _those(lambda field: not field.secret)
+    shown_writable = _those(
+        lambda field: not field.secret and field.mutability is not Mutability.READ_ONLY
+    )
+    # Those that can only change by replacing the resource.
+    fixed = _those(lambda field: field.mutability is Mutability.REPLACE)
+    # Those that take their default if a file does not set them.
+    defaulted = _those(lambda field: field.absent is Absent.DEFAULT)
+    # Those whose values name other resources in places that the codec knows.
+    with_inner_fields = _those(lambda field: field.codec in _WITH_INNER_FIELDS)
+    # Those that name an asset, or contain it inline.
+    assets = _those(lambda field: bool(field.refers_to))
 
     @cached_property
     def secrets(self) -> tuple[Pointer, ...]:
@@ -148,29 +167,9 @@ class Form:
         return tuple(field.at for field in self.fields if field.credential)
 
     @cached_property
-    def writable(self) -> tuple[Field, ...]:
-        """The fields that a file can set; the others belong to the service."""
-        return tuple(field for field in self.fields if field.mutability is not Mutability.READ_ONLY)
-
-    @cached_property
-    def shown(self) -> tuple[Field, ...]:
-        """The fields that are not secret."""
-        return tuple(field for field in self.fields if not field.secret)
-
-    @cached_property
-    def shown_writable(self) -> tuple[Field, ...]:
-        """The fields that a file can set and that are not secret."""
-        return tuple(field for field in self.writable if not field.secret)
-
-    @cached_property
     def with_default(self) -> tuple[Field, ...]:
         """The fields that a file can set and that have a default."""
         return tuple(field for field in self.writable if field.default is not None)
-
-    @cached_property
-    def defaulted(self) -> tuple[Field, ...]:
-        """The fields that take their default if a file does not set them."""
-        return tuple(field for field in self.fields if field.absent is Absent.DEFAULT)
 
     @cached_property
     def read_only_wires(self) -> tuple[Pointer, ...]:
@@ -199,11 +198,6 @@ class Form:
             for field in self.fields
             if field.at[0] in names and (self._deep is not None or len(field.at) == 1)
         )
-
-    @cached_property
-    def fixed(self) -> tuple[Field, ...]:
-        """The fields that can only change by replacing the resource."""
-        return tuple(field for field in self.fields if field.mutability is Mutability.REPLACE)
 
     @cached_property
     def overwritten(self) -> frozenset[Pointer]:
@@ -237,16 +231,6 @@ class Form:
             if value is not None and pointer.get(data, main[:-1] or main) is None:
                 values[main] = value
         return values
-
-    @cached_property
-    def with_inner_fields(self) -> tuple[Field, ...]:
-        """The fields whose values name other resources in places that the codec knows."""
-        return tuple(field for field in self.fields if field.codec in _WITH_INNER_FIELDS)
-
-    @cached_property
-    def assets(self) -> tuple[Field, ...]:
-        """The fields that name an asset, or contain it inline."""
-        return tuple(field for field in self.fields if field.refers_to)
 
     @cached_property
     def referring(self) -> tuple[Field, ...]:
@@ -315,7 +299,6 @@ def _read_form(name: str, whole: Schema, condition: Schema | None) -> Form:
     )
 
 
-_WITH_INNER_FIELDS = ("steps", "data_collector")
 _ANNOTATED = {"x-mlctl-wire", "x-mlctl-alias", "x-mlctl-refers-to"}
 _NAMES = ("name", "version", "type")  # of a component in a file that a step names
 _WITHIN = ""  # the wire place of values that are sent as part of their object

@@ -19,20 +19,19 @@ _TRIGGER = {"start_time": "startTime", "time_zone": "timeZone"}
 _PATTERN = {"hours": "hours", "minutes": "minutes", "week_days": "weekDays"}
 
 
-def encode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Encode minutes as the service does: `PT30M`."""
-    return value if isinstance(value, str) else f"PT{value}M"
-
-
-def decode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Decode minutes from `PT30M`."""
+def _decode_minutes(value: Data, _field: Field, _scope: Scope) -> Data:
     match = re.fullmatch(r"PT(\d+)M", str(value))
     return int(match[1]) if match else value
 
 
-def encode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Encode the schedules that start and stop an instance."""
-    return [_encode_schedule(item) for item in value] if isinstance(value, list) else value
+def _each(spelt: Callable[[Mapping[str, Data]], Data]) -> Spell:
+    """Encode the items of a list."""
+    return lambda value, *_: list(map(spelt, value)) if isinstance(value, list) else value
+
+
+def _some(spelt: Callable[[Mapping[str, Data]], Data]) -> Spell:
+    """Decode the items of a list; None if there are none."""
+    return lambda value, *_: list(map(spelt, value)) or None if isinstance(value, list) else None
 
 
 def _encode_schedule(item: Mapping[str, Data]) -> Data:
@@ -57,11 +56,6 @@ def _encode_schedule(item: Mapping[str, Data]) -> Data:
         "triggerType": kind,
         kind.lower(): moments,
     }
-
-
-def decode_start_stop(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Decode the schedules of an instance; None if there are none."""
-    return [_read_schedule(item) for item in value] if isinstance(value, list) and value else None
 
 
 def _read_schedule(item: Mapping[str, Data]) -> Data:
@@ -91,8 +85,7 @@ def _read_schedule(item: Mapping[str, Data]) -> Data:
     }
 
 
-def encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Encode the scripts that set an instance up."""
+def _encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
     if not isinstance(value, Mapping):
         return value
     scripts = {
@@ -108,28 +101,17 @@ def encode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
     return {"scripts": scripts}
 
 
-def decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Decode the scripts that set an instance up; None if there are none."""
-    scripts = value.get("scripts") if isinstance(value, Mapping) else None
-    declared = {
-        ours: {
-            key: text
-            for key, text in (
-                ("path", scripts[wire].get("scriptData")),
-                ("command", scripts[wire].get("scriptArguments")),
-                ("timeout_minutes", int(str(scripts[wire].get("timeout") or "15m")[:-1] or 15)),
-            )
-            if text is not None
-        }
-        for ours, wire in _SCRIPTS.items()
-        if scripts and isinstance(scripts.get(wire), Mapping)
-    }
+def _decode_scripts(value: Data, _field: Field, _scope: Scope) -> Data:
+    scripts = (value.get("scripts") or {}) if isinstance(value, Mapping) else {}
+    declared: dict[str, Data] = {}
+    for ours, wire in _SCRIPTS.items():
+        script = scripts.get(wire)
+        if isinstance(script, Mapping):
+            minutes = int(str(script.get("timeout") or "15m")[:-1] or 15)
+            texts = {"path": script.get("scriptData"), "command": script.get("scriptArguments")}
+            texts = {key: text for key, text in texts.items() if text is not None}
+            declared[ours] = {**texts, "timeout_minutes": minutes}
     return declared or None
-
-
-def encode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Encode the applications of an instance, each in a container."""
-    return [_encode_application(item) for item in value] if isinstance(value, list) else value
 
 
 def _encode_application(item: Mapping[str, Data]) -> Data:
@@ -148,13 +130,6 @@ def _encode_application(item: Mapping[str, Data]) -> Data:
         ],
         "docker": {"privileged": True},
     }
-
-
-def decode_applications(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Decode the applications of an instance; None if there are none."""
-    return (
-        [_read_application(item) for item in value] if isinstance(value, list) and value else None
-    )
 
 
 def _read_application(item: Mapping[str, Data]) -> Data:
@@ -180,10 +155,14 @@ def _read_application(item: Mapping[str, Data]) -> Data:
     return {key: part for key, part in read.items() if part}
 
 
-# The wire and the YAML spelling, by codec name.
+# The wire and the YAML spelling, by codec name: of minutes (`PT30M`), of the schedules that start
+# and stop an instance, of the scripts that set it up, and of its applications, each in a container.
 SPELLINGS: Mapping[str, tuple[Spell, Spell]] = {
-    "minutes": (encode_minutes, decode_minutes),
-    "start_stop": (encode_start_stop, decode_start_stop),
-    "setup_scripts": (encode_scripts, decode_scripts),
-    "applications": (encode_applications, decode_applications),
+    "minutes": (
+        lambda value, *_: value if isinstance(value, str) else f"PT{value}M",
+        _decode_minutes,
+    ),
+    "start_stop": (_each(_encode_schedule), _some(_read_schedule)),
+    "setup_scripts": (_encode_scripts, _decode_scripts),
+    "applications": (_each(_encode_application), _some(_read_application)),
 }

@@ -31,22 +31,22 @@ _MODELS = ("custom_model", "mlflow_model")  # as azure-ai-ml has them (_resolve_
 
 def encode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Encode a job's inputs; a value becomes text, as the SDK writes it."""
-    return _map_each(value, partial(_encode_input, scope=scope))
+    return map_each(value, partial(_encode_input, scope=scope))
 
 
 def decode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Decode a job's inputs; a value stays the text that it is on the wire."""
-    return _map_each(value, partial(decode, sort="jobInputType", scope=scope))
+    return map_each(value, partial(decode, sort="jobInputType", scope=scope))
 
 
 def encode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Encode a job's outputs."""
-    return _map_each(value, partial(encode, sort="jobOutputType", scope=scope))
+    return map_each(value, partial(encode, sort="jobOutputType", scope=scope))
 
 
 def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """Decode a job's outputs."""
-    return _map_each(value, partial(decode, sort="jobOutputType", scope=scope))
+    return map_each(value, partial(decode, sort="jobOutputType", scope=scope))
 
 
 def with_paths(value: Data, scope: Scope) -> Data:
@@ -57,19 +57,19 @@ def with_paths(value: Data, scope: Scope) -> Data:
             return entry
         return {**entry, "path": datastore_uri.canonical(entry["path"], scope)}
 
-    return _map_each(value, one)
+    return map_each(value, one)
 
 
 def canonical_inputs(value: Data, field: Field, scope: Scope) -> Data:
     """Return the wire form of a job's inputs, without what the service adds."""
     sent = encode_inputs(with_paths(value, scope), field, scope)
-    return _map_each(sent, partial(_drop_added, mode="ReadOnlyMount"))
+    return map_each(sent, partial(_drop_added, mode="ReadOnlyMount"))
 
 
 def canonical_outputs(value: Data, field: Field, scope: Scope) -> Data:
     """Return the wire form of a job's outputs, without what the service adds."""
     sent = encode_outputs(with_paths(value, scope), field, scope)
-    return _map_each(sent, partial(_drop_added, mode="ReadWriteMount"))
+    return map_each(sent, partial(_drop_added, mode="ReadWriteMount"))
 
 
 def _drop_added(port: Data, mode: str) -> Data:
@@ -77,7 +77,8 @@ def _drop_added(port: Data, mode: str) -> Data:
     return {key: item for key, item in port.items() if item != added.get(key)}
 
 
-def _map_each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+def map_each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+    """Convert each entry of a mapping; other values stay."""
     return {name: spelt(port) for name, port in value.items()} if isinstance(value, dict) else value
 
 

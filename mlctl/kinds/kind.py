@@ -7,14 +7,10 @@ from functools import cached_property
 
 from mlctl import schema
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, PlanFacts, QuotaFacts
+from mlctl.kinds.facts import ArmFacts, AzFacts, Compute, ContentFacts, PlanFacts, QuotaFacts
 from mlctl.kinds.field import Field, Form, read_forms
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
-
-
-def _never(_data: Mapping[str, Data]) -> bool:
-    return False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +24,7 @@ class Kind:
     - `not_run`: the forms whose runs are checked but not submitted, and why.
     - `inline_schema`: the schema, if it is not a file.
     - `inferred`: whether a document without `$schema` is of the kind, judged by its content.
+    - `computed`: columns of tables that are computed from a row.
     """
 
     name: str
@@ -39,13 +36,18 @@ class Kind:
     steps: Pointer = ()
     not_run: Mapping[str, str] = field(default_factory=dict)
     inline_schema: Schema | None = None
-    inferred: Callable[[Mapping[str, Data]], bool] = _never
+    inferred: Callable[[Mapping[str, Data]], bool] = lambda _data: False
 
     arm: ArmFacts = ArmFacts()
     quota: QuotaFacts = QuotaFacts()
     content: ContentFacts = ContentFacts()
     plan: PlanFacts = PlanFacts()
-    az: AzFacts = AzFacts()
+    computed: Mapping[str, Compute] = field(default_factory=dict)
+
+    @cached_property
+    def az(self) -> AzFacts:
+        """The kind on the command line."""
+        return AzFacts.of(self.name, self.computed)
 
     @cached_property
     def schema(self) -> Schema:
@@ -133,12 +135,8 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "environment": ("environment",),
     "data": ("data",),
     "datastore": (
-        "datastore",
-        "azureBlob",
-        "azureFile",
-        "azureDataLakeGen1",
-        "azureDataLakeGen2",
-        "oneLake",
+        *("datastore", "azureBlob", "azureFile", "azureDataLakeGen1"),
+        *("azureDataLakeGen2", "oneLake"),
     ),
     "component": (
         "component",

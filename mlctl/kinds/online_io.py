@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
+from mlctl.dataclasses import replace
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field
@@ -55,15 +55,15 @@ def canonical_shares(value: Data, field: Field, scope: Scope) -> Data:
 
 Coded: TypeAlias = Callable[[Data], Data]
 
-_ROLLING = ("Minute", "Hour", "Day")
+_ROLLING = {"minute": "Minute", "hour": "Hour", "day": "Day"}
 _SILENT = {"rollingRate": "Hour"}  # the service's default, as documented
 _ALL = 1  # share of the requests
 
 
 def data_fields(field: Field, value: Data) -> Iterator[Field]:
     """Return the places in collections that name data assets, as fields."""
-    for name, collection in _collections(value).items():
-        if isinstance(collection, Mapping) and isinstance(collection.get("data"), str):
+    for name, collection in _mappings(_collections(value)).items():
+        if isinstance(collection.get("data"), str):
             at = (*field.at, "collections", name, "data")
             yield replace(field, at=at, wire=(), refers_to="data")
 
@@ -89,61 +89,47 @@ def encode_collector(value: Data, _field: Field, _scope: Scope, *, code_referenc
     """Encode to the wire; `code_reference` gives the id of a data asset."""
     if not isinstance(value, Mapping):
         return value
-    rate, headers = value.get("sampling_rate"), value.get("request_logging")
-    sent: dict[str, Data] = {
-        "collections": {
-            name: _known(
-                {
-                    "dataCollectionMode": "Enabled" if _is_on(collection) else "Disabled",
-                    "samplingRate": rate,
-                    "dataId": _data(collection, code_reference),
-                    "clientId": collection.get("client_id"),
-                }
-            )
-            for name, collection in _collections(value).items()
-            if isinstance(collection, Mapping)
-        },
-        "rollingRate": _word(value.get("rolling_rate")),
-        "requestLogging": {"captureHeaders": headers.get("capture_headers")}
-        if isinstance(headers, Mapping)
-        else None,
-    }
-    return _known(sent)
+    rolling, headers = value.get("rolling_rate"), value.get("request_logging")
+    logged = headers.get("capture_headers") if isinstance(headers, Mapping) else None
+
+    def sent(collection: Mapping[str, Data]) -> dict[str, Data]:
+        enabled, data = str(collection.get("enabled")).casefold() == "true", collection.get("data")
+        return _known(
+            dataCollectionMode="Enabled" if enabled else "Disabled",
+            samplingRate=value.get("sampling_rate"),
+            dataId=code_reference(data.get("data_id") if isinstance(data, Mapping) else data),
+            clientId=collection.get("client_id"),
+        )
+
+    return _known(
+        collections={name: sent(part) for name, part in _mappings(_collections(value)).items()},
+        rollingRate=_ROLLING.get(str(rolling).casefold(), rolling),
+        requestLogging={"captureHeaders": logged} if isinstance(headers, Mapping) else None,
+    )
 
 
 def decode_collector(value: Data, _field: Field, _scope: Scope, *, code_reference: Coded) -> Data:
     """Decode from the wire; `code_reference` gives the reference to a data asset."""
     if not isinstance(value, Mapping):
         return None
-    collections = {
-        name: collection
-        for name, collection in (value.get("collections") or {}).items()
-        if isinstance(collection, Mapping)
-    }
-    rates = [
-        collection["samplingRate"]
-        for collection in collections.values()
-        if collection.get("samplingRate") is not None
-    ]
+    collections = _mappings(value.get("collections") or {})
+    rates = (collection.get("samplingRate") for collection in collections.values())
     rolling, headers = value.get("rollingRate"), value.get("requestLogging")
+    logged = headers.get("captureHeaders") if isinstance(headers, Mapping) else None
+
+    def decoded(collection: Mapping[str, Data]) -> dict[str, Data]:
+        mode = str(collection.get("dataCollectionMode")).casefold()
+        return _known(
+            enabled=str(mode == "enabled").lower(),
+            data=code_reference(collection.get("dataId")),
+            client_id=collection.get("clientId"),
+        )
+
     return _known(
-        {
-            "collections": {
-                name: _known(
-                    {
-                        "enabled": str(_mode(collection) == "enabled").lower(),
-                        "data": code_reference(collection.get("dataId")),
-                        "client_id": collection.get("clientId"),
-                    }
-                )
-                for name, collection in collections.items()
-            },
-            "rolling_rate": rolling.lower() if isinstance(rolling, str) else None,
-            "sampling_rate": rates[0] if rates else None,
-            "request_logging": {"capture_headers": headers.get("captureHeaders")}
-            if isinstance(headers, Mapping) and headers.get("captureHeaders")
-            else None,
-        }
+        collections={name: decoded(part) for name, part in collections.items()},
+        rolling_rate=rolling.lower() if isinstance(rolling, str) else None,
+        sampling_rate=next((rate for rate in rates if rate is not None), None),
+        request_logging={"capture_headers": logged} if logged else None,
     )
 
 
@@ -163,22 +149,9 @@ def _collections(value: Data) -> Mapping[str, Data]:
     return collections if isinstance(collections, Mapping) else {}
 
 
-def _is_on(collection: Mapping[str, Data]) -> bool:
-    return str(collection.get("enabled")).casefold() == "true"
+def _mappings(of: Mapping[str, Data]) -> dict[str, Mapping[str, Data]]:
+    return {name: entry for name, entry in of.items() if isinstance(entry, Mapping)}
 
 
-def _mode(collection: Mapping[str, Data]) -> str:
-    return str(collection.get("dataCollectionMode")).casefold()
-
-
-def _data(collection: Mapping[str, Data], code_reference: Coded) -> Data:
-    data = collection.get("data")
-    return code_reference(data.get("data_id") if isinstance(data, Mapping) else data)
-
-
-def _word(value: Data) -> Data:
-    return next((word for word in _ROLLING if word.casefold() == str(value).casefold()), value)
-
-
-def _known(of: Mapping[str, Data]) -> dict[str, Data]:
-    return {key: value for key, value in of.items() if value is not None}
+def _known(**values: Data) -> dict[str, Data]:
+    return {key: value for key, value in values.items() if value is not None}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from mlctl.kinds.kind import DOCUMENT_NAMES, RUNS, Kind
 from mlctl.pointer import Data
@@ -62,42 +63,7 @@ _KIND_OF_DOCUMENT = dict(
 )
 
 
-_CONNECTION = ("workspaceConnection", "create it with `az ml connection create`")
-_KUBERNETES = "it runs on your own cluster; mlctl only manages those on Azure's machines"
-_WORKSPACE = (
-    "workspace",
-    "create it with Bicep or Terraform; on the simulated cloud, `mlctl workspace create -f`",
-)
-_IMPORT = ("importJob", "it is a preview; create it with `az ml`")
-_ATTACHED = ("attachedCompute", "attach it with `az ml compute attach`")
-# What mlctl only checks: the schema in `others`, and how to create it.
-OTHERS: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(("workspace", "hub", "project"), _WORKSPACE),
-    "registry": (
-        "registry",
-        "create it with `az ml registry create`, or `mlctl registry create -f` if it is simulated",
-    ),
-    "modelpackage": ("modelPackage", "create it with `az ml model package`"),
-    **dict.fromkeys(("importjob", "importcomponent"), _IMPORT),
-    "workspaceconnection": _CONNECTION,
-    "connection": _CONNECTION,
-    "featureset": ("featureSet", "create it with `az ml feature-set create`"),
-    "featurestore": ("featureStore", "create it with `az ml feature-store create`"),
-    "featurestoreentity": (
-        "featureStoreEntity",
-        "create it with `az ml feature-store-entity create`",
-    ),
-    "kubernetesonlineendpoint": ("kubernetesOnlineEndpoint", _KUBERNETES),
-    "kubernetesonlinedeployment": ("kubernetesOnlineDeployment", _KUBERNETES),
-    **dict.fromkeys(
-        (
-            *("kubernetescompute", "kubernetes", "virtualmachinecompute", "virtualmachine"),
-            *("vmcompute", "synapsesparkcompute", "synapsespark"),
-        ),
-        _ATTACHED,
-    ),
-}
-# Fields by which a document of these kinds is recognized if it has no `$schema`.
+# Fields by which a document of `others` is recognized if it has no `$schema`.
 _TELLING = (
     ("workspace", {"name", "location", "hub_id"}),
     ("workspace", {"name", "location", "storage_account"}),
@@ -107,6 +73,19 @@ _TELLING = (
     ("modelpackage", {"target_environment", "inferencing_server"}),
     ("connection", {"name", "type", "target"}),
 )
+
+
+@cache
+def others() -> Mapping[str, tuple[str, str]]:
+    """Return what mlctl only checks, by lower-cased name: its schema, and how to create it."""
+    import tomllib  # noqa: PLC0415 - few folders have such files
+
+    text = Path(__file__).with_name("others.toml").read_text(encoding="utf-8")
+    return {
+        name: (schema, row["instead"])
+        for schema, row in tomllib.loads(text).items()
+        for name in row["names"]
+    }
 
 
 @cache
@@ -143,14 +122,8 @@ def kind_of_schema(url: str) -> Kind | str | None:
 
 _OTHER_COMPUTES = ("kubernetes", "virtualmachine", "synapsespark")
 _ONLINE = {
-    "instance_type",
-    "instance_count",
-    "scale_settings",
-    "request_settings",
-    "liveness_probe",
-    "readiness_probe",
-    "app_insights_enabled",
-    "data_collector",
+    *("instance_type", "instance_count", "scale_settings", "request_settings"),
+    *("liveness_probe", "readiness_probe", "app_insights_enabled", "data_collector"),
 }  # a batch deployment has no `type` at the top
 _ONLINE_KINDS = ("online-endpoint", "online-deployment")
 # Endpoints and their children; listed here because records are imported on demand.
@@ -183,7 +156,7 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
 
 
 def other_of(data: Mapping[str, Data]) -> str | None:
-    """Return which of `OTHERS` the fields of a document without `$schema` fit, or None."""
+    """Return which of `others` the fields of a document without `$schema` fit, or None."""
     kind = str(data.get("type", "")).casefold()
     if kind in _OTHER_COMPUTES and "resource_id" in data:
         return kind

@@ -24,7 +24,8 @@ ALL = 100  # percent
 def shares(value: Data) -> Shares:
     """Parse the value of a field: `blue`, or `{blue: 90, green: 10}`."""
     if isinstance(value, dict):
-        return {str(name): part for name, part in value.items() if _counts(part)}
+        parts = {str(name): part for name, part in value.items() if isinstance(part, int | float)}
+        return {name: part for name, part in parts.items() if part > 0 and part is not True}
     return {str(value): ALL} if value else {}
 
 
@@ -53,13 +54,8 @@ def main_child(kind: Kind, body: Mapping[str, Data]) -> str:
 
 def share(of: Routes, name: str) -> float:
     """Return a child's percentage over all fields; names compare without case."""
-    folded = name.casefold()
-    return sum(
-        part
-        for routing in of.values()
-        for name, part in routing.items()
-        if name.casefold() == folded
-    )
+    parts = ((child, part) for shares in of.values() for child, part in shares.items())
+    return sum(part for child, part in parts if child.casefold() == name.casefold())
 
 
 def without(of: Shares, removed: frozenset[str]) -> Shares:
@@ -81,12 +77,5 @@ def without(of: Shares, removed: frozenset[str]) -> Shares:
 
 def same(first: Shares, second: Shares) -> bool:
     """Whether two fields mean the same; names compare without case."""
-    return _folded(first) == _folded(second)
-
-
-def _folded(of: Shares) -> dict[str, float]:
-    return {name.casefold(): part for name, part in of.items()}
-
-
-def _counts(part: Data) -> bool:
-    return isinstance(part, int | float) and not isinstance(part, bool) and part > 0
+    folded = ({name.casefold(): part for name, part in of.items()} for of in (first, second))
+    return next(folded) == next(folded)

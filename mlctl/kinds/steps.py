@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from contextlib import suppress
 
 from mlctl import pointer
+from mlctl.dataclasses import replace
 from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds import component_io, job_io, sweeps
 from mlctl.kinds.address import Reference, Scope
@@ -197,10 +198,13 @@ def _encode_task(value: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     return {**value, **ids}
 
 
+def _without(value: Mapping[str, Data], key: str) -> dict[str, Data]:
+    return {name: entry for name, entry in value.items() if name != key}
+
+
 def _encode_distribution(value: Data, _kind: str) -> Data:
-    settings = {key: entry for key, entry in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
-    return {**settings, "distribution_type": _DISTRIBUTIONS.get(kind, kind)}
+    return {**_without(value, "type"), "distribution_type": _DISTRIBUTIONS.get(kind, kind)}
 
 
 def _encode_limits(value: Data, kind: str) -> Data:
@@ -212,30 +216,28 @@ def _encode_limits(value: Data, kind: str) -> Data:
 
 
 def _encode_policy(value: Data, _kind: str) -> Data:
-    settings = {key: entry for key, entry in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
-    return {"delay_evaluation": 0, **settings, "policy_type": sweeps.POLICIES.get(kind, kind)}
+    policy = {"policy_type": sweeps.POLICIES.get(kind, kind)}
+    return {"delay_evaluation": 0, **_without(value, "type"), **policy}
 
 
 def _decode_distribution(value: Data) -> Data:
-    settings = {key: entry for key, entry in value.items() if key != "distribution_type"}
-    return {"type": str(value.get("distribution_type")).casefold(), **settings}
+    kind = str(value.get("distribution_type")).casefold()
+    return {"type": kind, **_without(value, "distribution_type")}
 
 
 def _decode_limits(value: Data) -> Data:
-    settings = {key: entry for key, entry in value.items() if key != "job_limits_type"}
-    try:
+    settings = _without(value, "job_limits_type")
+    with suppress(ValueError):  # an expression, or an unknown value
         if isinstance(settings.get("timeout"), str):
             settings["timeout"] = int(parse_iso(settings["timeout"]))
-    except ValueError:  # an expression, or an unknown value
-        pass
     return settings
 
 
 def _decode_policy(value: Data) -> Data:
-    settings = {key: entry for key, entry in value.items() if key != "policy_type"}
+    wire = value.get("policy_type")
     words = {wire: word for word, wire in sweeps.POLICIES.items()}
-    return {"type": words.get(str(value.get("policy_type")), value.get("policy_type")), **settings}
+    return {"type": words.get(str(wire), wire), **_without(value, "policy_type")}
 
 
 _NODE: Mapping[str, Callable[[Data, str], Data]] = {

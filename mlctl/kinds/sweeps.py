@@ -98,9 +98,7 @@ def decode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _map_each(value: Data, spelt: Callable[[Data], Data]) -> Data:
-    return (
-        {name: spelt(entry) for name, entry in value.items()} if isinstance(value, dict) else value
-    )
+    return {key: spelt(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def _encode_distribution(value: Data) -> Data:

@@ -19,10 +19,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.pointer import Data
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    *("jan", "feb", "mar", "apr", "may", "jun"),
-    *("jul", "aug", "sep", "oct", "nov", "dec"),
-)
+_MONTHS = (*("jan", "feb", "mar", "apr", "may", "jun"), *("jul", "aug", "sep", "oct", "nov", "dec"))
 _ITEM = re.compile(r"(?:\*|(\w+)(?:-(\w+))?)(?:/(\d+))?")
 _YEARS = 5  # limit of the search for the next firing
 
@@ -60,11 +57,7 @@ class Cron:
 
 
 def cron(expression: str) -> Cron:
-    """Parse a cron line.
-
-    Raises:
-        ValueError: the line is invalid; the message names the field.
-    """
+    """Parse a cron line. Raises ValueError if the line is invalid; the message names the field."""
     texts = expression.split()
     if len(texts) != len(_FIELDS):
         names = ", ".join(field.name for field in _FIELDS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
 from mlctl import catalog, pointer
+from mlctl.digests import sha256
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.facts import Claims, Effective
@@ -244,7 +244,7 @@ def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
         pointer.without(body, own_of_form(kind, form)), form, scope, with_service_fields=False
     )
     canonical = canonical_values(values, form.writable, scope)
-    return hashlib.sha256(_sorted_json(canonical).encode()).hexdigest()
+    return sha256(_sorted_json(canonical))
 
 
 _sorted_json = json.JSONEncoder(sort_keys=True).encode

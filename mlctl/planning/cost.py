@@ -8,7 +8,7 @@ no known price; no nodes cost nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from mlctl import catalog
 from mlctl.catalog.prices import UNKNOWN, Price, PriceList, listed
@@ -84,7 +84,6 @@ class PlanCost:
         return any(change.nodes.low_priority for change in self.changes)
 
 
-@lru_cache(maxsize=1)  # a command asks several times
 def of_plan(plan: Plan) -> PlanCost:
     """Compute the cost of what the plan declares, changes and destroys."""
     costs = (_cost_of_change(change, plan) for change in plan.changes)

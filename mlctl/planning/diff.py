@@ -45,10 +45,7 @@ def differences(
 
 
 def _ignored(field: Field, ending: Mapping[Pointer, Data]) -> bool:
-    """Whether the service ignores the field because of a sibling's final value (`x-mlctl-when`).
-
-    It may already be set live without being desired.
-    """
+    """Whether the service ignores the field because of a sibling's final value (`x-mlctl-when`)."""
     siblings = {name: ending.get((*field.at[:-1], name)) for name in field.when}
     return any(
         value is not None and str(value).casefold() != str(field.when[name]).casefold()

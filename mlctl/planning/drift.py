@@ -122,11 +122,7 @@ def pulled(drifted: Iterable[Drifted]) -> Pulled:
 
 
 def _edit(resource: Resource, difference: Difference) -> FieldEdit:
-    """Build the edit for one difference.
-
-    Raises:
-        CannotEdit: the file uses a variable, a local file, or no text there; or it is a secret.
-    """
+    """Build the edit for one difference; CannotEdit if the file or a secret forbids it."""
     at = difference.field.at
     declared = resource.get(*map(str, at))
     if resource.document.source.name == STDIN:

@@ -10,7 +10,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.catalog.prices import PriceList
 from mlctl.dataclasses import dataclass, field, replace
-from mlctl.diagnostics import Diagnostic, Label
+from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import Address, Resource, Scope, children, kind_of, routes
 from mlctl.kinds.routes import Routes
 from mlctl.kinds.values import moving, overlay
@@ -200,6 +200,10 @@ class Change:
         forcing = (self.label_of(changed) for changed in self.fields if changed.forces_replacement)
         return next((place for place in forcing if place is not None), self.label)
 
+    def finding(self, rule: Rule, message: str, at: Label | None, hint: str) -> Diagnostic:
+        """Build a diagnostic about the change."""
+        return Diagnostic(rule, message, at, hint, address=str(self.address))
+
     def label_of(self, changed: FieldChange) -> Label | None:
         """Return the line that asked for a field's value; None if it is a default."""
         if self.resource is None:
@@ -211,7 +215,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class PlanSummary:
     """The numbers of resources added, changed and destroyed; a replacement counts as two."""
 
     add: int
@@ -274,10 +278,10 @@ class Plan:
         return not self.errors and not self.empty
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> PlanSummary:
         """The numbers for the summary line."""
         actions = [change.action for change in self.changes]
-        return Summary(
+        return PlanSummary(
             sum(action.creates for action in actions),
             sum(action is Action.UPDATE for action in actions),
             sum(action.deletes for action in actions),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from graphlib import TopologicalSorter
 from operator import attrgetter
 
@@ -13,6 +12,7 @@ from mlctl import pointer
 from mlctl.assets import names
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import ALL, Address, Resource, codec
 from mlctl.kinds.address import LATEST, version_key
@@ -254,17 +254,17 @@ class _Planner:
     ) -> Change:
         """Return the change that creates a resource, with every value as new."""
         scope, unfinished = self._live_state.scope, self._live_state.unfinished.get(address)
-        predecessor = inheritable(self._predecessors.get(address), resource, scope)
-        previous = Unfinished(address, predecessor.body) if predecessor is not None else unfinished
+        old = inheritable(self._predecessors.get(address), resource, scope)
+        previous = Unfinished(address, old.body) if old is not None else unfinished
         if previous is not None:
             declared, values = (
                 values,
                 restore_values(previous, resource, values, scope, self._ownership),
             )
-            note = str(predecessor.address) if predecessor is not None else NOTE
+            note = str(old.address) if old is not None else NOTE
             notes = {**notes, **notes_by_field(declared, values, note)}
         values = self._ownership.tag(resource, values, scope)
-        fields = (
+        fields = tuple(
             FieldChange(
                 field.at,
                 None,
@@ -276,9 +276,7 @@ class _Planner:
             if field.at in values and field.mutability is not Mutability.READ_ONLY
         )
         return Change(
-            *(address, Action.CREATE, tuple(fields), resource, values),
-            unfinished=unfinished,
-            replaces=predecessor,
+            address, Action.CREATE, fields, resource, values, unfinished=unfinished, replaces=old
         )
 
     def _classify(

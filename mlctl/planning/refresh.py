@@ -99,15 +99,9 @@ def _listed_kinds(*, destroying: bool, of: str | None) -> Collection[str]:
 
 
 def _read(
-    graph: Graph,
-    backend: Backend,
-    every: Mapping[Address, Live] | None,
-    asked: Collection[Address],
+    graph: Graph, backend: Backend, every: Mapping[Address, Live] | None, asked: Collection[Address]
 ) -> dict[Address, Live]:
-    """Read what is declared, what it refers to, and what else was requested, if it exists.
-
-    `every` is what was already listed, None if nothing was.
-    """
+    """Read what is declared, referred to or requested; `every` is what was listed, if anything."""
     addresses = {*graph.resources, *(edge.target for edge in graph.edges), *asked}
     known = every or {}
     resources = {address: known[address] for address in addresses if address in known}
@@ -193,10 +187,7 @@ def _remaining(
 def _assets_in_use(
     graph: Graph, live: Mapping[Address, Live], backend: Backend
 ) -> dict[Address, Live]:
-    """Return the assets that live owners of inline assets use: their content may already exist.
-
-    Those of a pipeline include its components' assets.
-    """
+    """Return the assets that live owners of inline assets use, also by way of components."""
     owners = {resource.owner for resource in graph.resources.values() if resource.owner is not None}
     assets: dict[Address, Live] = {}
     new = [live[owner] for owner in owners if owner in live]

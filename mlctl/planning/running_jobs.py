@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import Job, SupportsJobs
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, kind_of
 from mlctl.planning.model import Action, Change, Plan, RunningJob
@@ -35,28 +35,27 @@ def with_running_jobs(
     try:
         unfinished = backend.jobs.unfinished()
     except ServiceError as error:
-        warnings = (
-            _warn_unknown(change, str(error)) for change in hit if not _goes_with(change, hit)
-        )
-        changes = [
-            replace(change, jobs=None) if change in hit else change for change in plan.changes
+        # Of a parent that is deleted, too, the warning names all jobs.
+        deleted = {change.address for change in hit}
+        warnings = [
+            _warn_unknown(change, str(error)) for change in hit if change.address.up not in deleted
         ]
-        return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *warnings))
-    changes = [
-        replace(change, jobs=tuple(_jobs_of(change.address, unfinished, used_by)))
-        if change in hit
-        else change
-        for change in plan.changes
-    ]
-    return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *_warnings(changes)))
+        with_jobs = {change.address: replace(change, jobs=None) for change in hit}
+    else:
+        with_jobs = {
+            change.address: replace(change, jobs=_jobs_of(change.address, unfinished, used_by))
+            for change in hit
+        }
+        warnings = [*_warnings([*with_jobs.values()])]
+    changes = tuple(with_jobs.get(change.address, change) for change in plan.changes)
+    return replace(plan, changes=changes, warnings=(*plan.warnings, *warnings))
 
 
 def _jobs_of(
     address: Address, jobs: Sequence[Job], used_by: Mapping[Address, Sequence[Address]]
-) -> Iterator[RunningJob]:
-    for job in jobs:
-        if _is_on(job, address, used_by.get(address, ())):
-            yield RunningJob(job.name, job.status)
+) -> tuple[RunningJob, ...]:
+    here = (job for job in jobs if _is_on(job, address, used_by.get(address, ())))
+    return tuple(RunningJob(job.name, job.status) for job in here)
 
 
 def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
@@ -96,11 +95,6 @@ def _rank(change: Change) -> tuple[bool, bool]:
     return not kind.plan.ends_jobs, kind.parent is not None
 
 
-def _goes_with(change: Change, changes: Sequence[Change]) -> bool:
-    """Whether its parent is deleted, too, whose warning names all jobs."""
-    return any(other.address == change.address.up and other.action.deletes for other in changes)
-
-
 def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
     is_single, address = len(jobs) == 1, change.address
     names = ", ".join(f"{job.name} ({job.status})" for job in jobs[:_SHOWN])
@@ -120,17 +114,15 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
         hint = "note the names: `mlctl job show -n NAME` still finds them"
     if is_single:
         hint = hint.replace("they have", "it has").replace("them", "it").replace("names", "name")
-    return Diagnostic(RUNNING_JOBS, text, change.cause, hint, address=str(address))
+    return change.finding(RUNNING_JOBS, text, change.cause, hint)
 
 
 def _warn_unknown(change: Change, why: str) -> Diagnostic:
-    return Diagnostic(
-        RUNNING_JOBS,
-        f"{change.address} would be {_done(change)}, but it is unknown if jobs run on it: {why}",
-        change.cause,
-        "check in the studio, or ask somebody who can list the workspace's jobs",
-        address=str(change.address),
+    message = (
+        f"{change.address} would be {_done(change)}, but it is unknown if jobs run on it: {why}"
     )
+    hint = "check in the studio, or ask somebody who can list the workspace's jobs"
+    return change.finding(RUNNING_JOBS, message, change.cause, hint)
 
 
 def _done(change: Change) -> str:

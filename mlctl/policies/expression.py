@@ -106,11 +106,7 @@ class Condition:
 
 
 def parse(text: str) -> Condition:
-    """Parse a rule.
-
-    Raises:
-        ExpressionError: it is not a rule.
-    """
+    """Parse a rule; raises ExpressionError if it is not a rule."""
     if len(text) > _LONGEST:
         message = f"the rule is longer than {_LONGEST:,} characters"
         raise ExpressionError(message, _LONGEST, len(text))

@@ -85,10 +85,7 @@ def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
 
 
 def _own_rules(document: Document) -> set[str] | None:
-    """Return the names of the project's policies and of its plug-ins' rules.
-
-    None if a plug-in cannot be used, which is an error if its rules matter.
-    """
+    """Return the names of policies and plug-ins' rules; None if a plug-in cannot be used."""
     names = [name for _, _, name in _items(document, "plugins")]
     try:
         plugins = Plugins.of(Project({"plugins": names}))

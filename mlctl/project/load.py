@@ -108,11 +108,9 @@ def variables(
     for layer in (*map(_read_variables, files), given):
         _check(layer, declared)
         values |= layer
-    return Variables(
-        *(values, environment or {}, secrets),
-        plain=frozenset(project.values.get("plain_env", ())),
-        unchosen=_find_unchosen(project),
-    )
+    plain = frozenset(project.values.get("plain_env", ()))
+    unchosen = _find_unchosen(project)
+    return Variables(values, environment or {}, secrets, plain=plain, unchosen=unchosen)
 
 
 def _find_unchosen(project: Project) -> Unchosen | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from mlctl import files
 from mlctl.config.loader import LoadedConfig
-from mlctl.dataclasses import dataclass
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.rehearsal import folders
@@ -23,21 +22,19 @@ MLFLOW_DRIVER = "mlflow_model.py"
 _DRIVERS = Path(__file__).parent / "drivers"
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """What the flags select: the deployment or step, the input of a job, the number of nodes."""
-
-    address: str | None = None
-    input: Path | None = None
-    nodes: int | None = None
-
-
 def from_documents(
-    path: str, loaded: LoadedConfig, selected: Selected, *, stub: bool = False
+    path: str,
+    loaded: LoadedConfig,
+    address: str | None = None,
+    local_input: Path | None = None,
+    nodes: int | None = None,
+    *,
+    stub: bool = False,
 ) -> Deployment | Training:
     """Return the batch deployment, parallel step or command job that a file or folder declares.
 
-    An MLflow model without a script gets a driver; with `stub` one that needs no model.
+    `address` chooses one of several; `local_input` and `nodes` are those of a command job. An
+    MLflow model without a script gets a driver; with `stub` one that needs no model.
 
     Raises:
         RehearsalError: there is none, or several, or it has no script, or cannot be read.
@@ -51,12 +48,12 @@ def from_documents(
         if resource.kind is BATCH_DEPLOYMENT or resource.get("command")
     }
     subjects |= {step.name: step for step in parallel.steps(loaded)}
-    subject = _choose(path, subjects, selected.address)
+    subject = _choose(path, subjects, address)
     if isinstance(subject, ParallelStep):
         return parallel.deployment(subject)
     if subject.kind is BATCH_DEPLOYMENT:
         return _deployment(subject, loaded, stub=stub)
-    return from_job(subject, selected.input, selected.nodes)
+    return from_job(subject, local_input, nodes)
 
 
 def _choose(

@@ -15,6 +15,7 @@ from mlctl.rehearsal.inputs import RehearsalError
 
 _IGNORED = {".git", ".venv", "__pycache__", "node_modules", ".mlctl"}
 _MOST_FILES = 20_000
+_PORT = "6105"  # where the processes of a distributed job meet
 _PIECE = 1 << 20  # bytes of a file that are read at once
 _SMALL = 1 << 20  # bytes of a file of code that is copied
 _MOST_COMPARED = 1 << 24  # bytes of a file that is compared line by line; bigger ones are hashed
@@ -80,6 +81,20 @@ def variables(
         "HOME": str(node / "home"),
         "TMPDIR": str(node / "tmp"),
         "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def pytorch_peers(rank: int, processes: int, world: int) -> dict[str, str]:
+    """Return what one of `world` processes, of `processes` on each node, knows of the others."""
+    node, local = divmod(rank, processes)
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(local),
+        "NODE_RANK": str(node),
+        "WORLD_SIZE": str(world),
+        "LOCAL_WORLD_SIZE": str(processes),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": _PORT,
     }
 
 

@@ -93,7 +93,8 @@ def schedule(
             moment = Moment.RUN  # after the only turn there is no work
         victims = (turns - 1) * len(places) if moment is Moment.BOUNDARY else total
         victim = int(uniform(f"{key}/mini-batch") * victims)
-        start, place = _calm(places, victim)
+        turn, number_of_place = divmod(victim, len(places))
+        start, place = INIT_S + turn * MINI_BATCH_S, places[number_of_place]
         end = start + MINI_BATCH_S
         at = {
             Moment.BOUNDARY: end,
@@ -101,12 +102,6 @@ def schedule(
         }.get(moment, start + fraction * MINI_BATCH_S)
         losses.append(Loss(number, at, place.node, moment, fraction, victim))
     return losses
-
-
-def _calm(places: Sequence[Slot], victim: int) -> tuple[float, Slot]:
-    """Return when and where a mini-batch runs if no node is lost."""
-    turn, place = divmod(victim, len(places))
-    return INIT_S + turn * MINI_BATCH_S, places[place]
 
 
 def by_weather(processes: Iterable[PreemptionProcess], nodes: int, seed: int) -> list[Loss]:

@@ -19,6 +19,7 @@ from typing import Any
 from mlctl.dataclasses import dataclass, field
 from mlctl.rehearsal.worker.node import ASK_LINE, adopt_orphans, kill_all, running_below
 
+_WORKERS = Path(__file__).with_name("worker")
 MARK = "MLCTL_REHEARSAL"  # the variable that marks processes whose ancestors have ended
 
 
@@ -67,7 +68,6 @@ def running(mark: str) -> list[int]:
     return processes
 
 
-_WORKERS = Path(__file__).with_name("worker")
 _CHUNK = 1 << 16
 _GRACE = 5.0  # seconds between a mini-batch's own timeout and ours
 _SILENCE_S, _ANSWER_S, _REPEAT_S = 10.0, 1.0, 60.0  # until the first word, an answer, the next word
@@ -142,6 +142,40 @@ class Interpreter:
         """Return the environment of a process, with the mark of the rehearsal."""
         return {**variables, MARK: self.mark}
 
+    def start_command(
+        self,
+        words: Sequence[str],
+        processes: Sequence[Mapping[str, Any]],
+        order: Path,
+        environment: Mapping[str, str],
+        pass_fds: Sequence[int] = (),
+    ) -> subprocess.Popen[bytes]:
+        """Start a command in each of `processes` (`folder`, `log`, `variables`).
+
+        `order` is a file for what to do, `environment` that of the process that starts them.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        message = {
+            "words": words,
+            "memory": self.memory,
+            "alone": self.alone,
+            "parent": os.getpid(),
+            "processes": processes,
+        }
+        order.write_text(json.dumps(message), encoding="utf-8")
+        with Path(processes[0]["log"]).open("ab") as log:
+            return subprocess.Popen(  # noqa: S603 - the user's own command is the point
+                self.command(_WORKERS / "command.py", str(order)),
+                env=self.environment(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+
     def ask(
         self, program: Path, arguments: Sequence[str], variables: Mapping[str, str], timeout: float
     ) -> bytes:
@@ -203,22 +237,21 @@ class Process:
         log: str,
         arguments: Sequence[str] = (),
         *,
-        program: str = "start.py",
+        kind: str = "scorer",
     ) -> Process:
         """Start a worker for a script in the folder of a node, which has `code` and `logs`.
 
-        `program` selects the worker: one that is watched, or one that serves (`serve.py`).
+        `kind` selects the worker: one that is watched (`scorer`), or one that serves (`server`).
 
         Raises:
             OSError: it cannot be started.
         """
         their_control, control = os.pipe()
         report, their_report = os.pipe()
-        pipes = (str(their_control), str(their_report))
-        bounds = (str(interpreter.memory), str(int(interpreter.alone)), str(os.getpid()))
-        words = interpreter.command(
-            _WORKERS / program, *pipes, str(script), str(folder / "code"), *bounds, *arguments
-        )
+        pipes = (their_control, their_report)
+        bounds = (interpreter.memory, int(interpreter.alone), os.getpid())
+        settings = map(str, (kind, *pipes, script, folder / "code", *bounds))
+        words = interpreter.command(_WORKERS / "start.py", *settings, *arguments)
         try:
             with (folder / "logs" / f"{log}.txt").open("ab") as output:
                 popen = subprocess.Popen(  # noqa: S603 - the user's own code is the point
@@ -228,7 +261,7 @@ class Process:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
-                    pass_fds=(their_control, their_report),
+                    pass_fds=pipes,
                     start_new_session=True,
                 )
         except BaseException:

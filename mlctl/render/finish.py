@@ -8,8 +8,9 @@ from typing import Any
 
 from mlctl.durations import elapsed
 from mlctl.render.page import html
-from mlctl.render.page.svg import Axis, Curve, Lane, Spell
+from mlctl.render.page.svg import Axis, Curve, Lane, Stretch
 from mlctl.render.terminal.terminal import clean
+from mlctl.schema.text import counted
 
 TIERS = {"low_priority": "low priority", "dedicated": "dedicated"}
 _LOSSES = ("run", "shard", "tier", "ended", "because", "USD")
@@ -24,12 +25,12 @@ def offer(order: Mapping[str, Any], options: Sequence[Mapping[str, Any]], *, wid
     table = [
         "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)) for row in rows
     ]
-    work = f"{sum(order['sizes'])} files in {_count(len(order['sizes']), 'shard')}"
+    work = f"{sum(order['sizes'])} files in {counted(len(order['sizes']), 'shard')}"
     target = f"{order['endpoint']}/{order['deployment']}"
     if order["whole"]:
         work = "a job that every run does as a whole,"
     elif order["job"] is not None:
-        work = f"{_count(order['sizes'][0], 'step')}, with checkpoints in `{order['checkpoint']}`,"
+        work = f"{counted(order['sizes'][0], 'step')}, with checkpoints in `{order['checkpoint']}`,"
     if order["job"] is not None:
         target = order["deployment"] or "nodes of its own"
     limits = [f"done within {elapsed(order['deadline_s'])}"] if order["deadline_s"] else []
@@ -113,7 +114,7 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 def _ended(record: Mapping[str, Any]) -> str:
     reason = f", {record['reason']}" if record["reason"] else ""
     saved = record.get("saved")
-    checkpoint = f"; its checkpoint has {_count(saved, 'step')}" if saved is not None else ""
+    checkpoint = f"; its checkpoint has {counted(saved, 'step')}" if saved is not None else ""
     return f"{record['status'].lower()}{reason}{checkpoint}"
 
 
@@ -134,8 +135,8 @@ def summary(data: Mapping[str, Any]) -> str:
     reason = f" ({data['reason']})" if data["reason"] else ""
     last = max((run["ended"] or run["at"] for run in runs), default=data["began"])
     return clean(
-        f"{data['name']}: {state}{reason}; {done} of {_count(total, noun)},"
-        f" {_count(len(runs), 'run')}, {lost} lost, {_count(data['switches'], 'change')} of tier,"
+        f"{data['name']}: {state}{reason}; {done} of {counted(total, noun)},"
+        f" {counted(len(runs), 'run')}, {lost} lost, {counted(data['switches'], 'change')} of tier,"
         f" {usd(data['spent'])}, {elapsed(last - data['began'])}"
     )
 
@@ -180,8 +181,8 @@ def page(data: Mapping[str, Any]) -> str:
     parts = (
         html.Timeline("Runs by shard and tier", length, tuple(_lanes(data, end)), ticks),
         _spending(data, end),
-        *([html.Table("Losses", _LOSSES, losses)] if losses else ()),
-        html.Table("Forecast at the start", _HEADS, options),
+        *([html.HtmlTable("Losses", _LOSSES, losses)] if losses else ()),
+        html.HtmlTable("Forecast at the start", _HEADS, options),
     )
     return html.document(html.Page(f"{data['name']}", summary(data), parts))
 
@@ -191,7 +192,7 @@ def _lanes(data: Mapping[str, Any], end: float) -> Iterator[Lane]:
     for shard in range(data["shards"]["total"]):
         for tier, words in TIERS.items():
             spells = tuple(
-                Spell(_STATES[run["status"]], run["at"] - began, (run["ended"] or end) - began)
+                Stretch(_STATES[run["status"]], run["at"] - began, (run["ended"] or end) - began)
                 for run in data["runs"]
                 if (run["shard"], run["tier"]) == (shard, tier)
             )
@@ -234,7 +235,3 @@ def usd(amount: float | None) -> str:
     return (
         "never" if amount is None else f"{amount:,.2f} USD" if amount >= 1 else f"{amount:.3g} USD"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

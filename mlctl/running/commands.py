@@ -23,6 +23,7 @@ from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds.expressions import find
+from mlctl.rehearsal.folders import pytorch_peers
 from mlctl.rehearsal.process import Interpreter, end_tree
 from mlctl.running import environments, images
 from mlctl.running.model import RunError, RunNode, RunStatus
@@ -34,7 +35,6 @@ from mlctl.simulator.control_plane.jobs.mlflow_store import (
     sets_experiment,
 )
 
-_PROGRAM = Path(__file__).parents[1] / "rehearsal" / "worker" / "command.py"
 _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
 _ARTIFACTS = ("outputs", "logs")
 LOG = "log.txt"  # what a command prints
@@ -45,7 +45,6 @@ _LONGEST_VALUE = 1 << 16  # characters of an output that is a value
 _POLL_S = 0.02
 _LAST = 20  # lines of a log that are shown
 _TAIL = 1 << 16  # bytes of it that are read for them
-_PORT = "6105"  # where the processes of a distributed job meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,6 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
     """
     interpreter = conditions.interpreter
     begin_run(folder / MLRUNS, _run_id(node), folder / "artifacts", round(time.time() * 1000))
-    order = folder / "command.json"
     log = folder / LOG
     limit = conditions.max_output and _size(folder) + conditions.max_output
     words = ["/bin/sh", "-c", command]
@@ -177,31 +175,18 @@ def run(node: RunNode, command: str, folder: Path, conditions: Conditions) -> tu
         images.remove(folder)
         own = _variables(node, folder, 0, replace(conditions, environment={})).keys() - {"PATH"}
         words = images.words(node, command, folder, conditions.root, sorted(own))
-    message = {
-        "words": words,
-        "memory": interpreter.memory,
-        "alone": interpreter.alone,
-        "parent": os.getpid(),
-        "processes": [
-            {
-                "folder": str(folder / "code"),
-                "log": str(log if rank == 0 else folder / f"log-{rank}.txt"),
-                "variables": interpreter.environment(_variables(node, folder, rank, conditions)),
-            }
-            for rank in range(node.processes)
-        ],
-    }
+    processes = [
+        {
+            "folder": str(folder / "code"),
+            "log": str(log if rank == 0 else folder / f"log-{rank}.txt"),
+            "variables": interpreter.environment(_variables(node, folder, rank, conditions)),
+        }
+        for rank in range(node.processes)
+    ]
     try:
-        order.write_text(json.dumps(message), encoding="utf-8")
-        with log.open("ab") as output:
-            process = subprocess.Popen(  # noqa: S603 - the user's own command is the point
-                interpreter.command(_PROGRAM, str(order)),
-                env=interpreter.environment(conditions.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        process = interpreter.start_command(
+            words, processes, folder / "command.json", conditions.environment
+        )
     except OSError as error:
         raise RunError(f"the command cannot be started: {error.strerror or error}") from None
     try:
@@ -297,23 +282,11 @@ def _peers(node: RunNode, rank: int) -> dict[str, str]:
     """Return what a process of a distributed job must know of the others, all on this machine."""
     if not node.distribution:
         return {}
-    world, own = str(node.processes), str(rank)
     if node.distribution == "mpi":
-        return {
-            "OMPI_COMM_WORLD_RANK": own,
-            "OMPI_COMM_WORLD_LOCAL_RANK": own,
-            "OMPI_COMM_WORLD_SIZE": world,
-            "OMPI_COMM_WORLD_LOCAL_SIZE": world,
-        }
-    return {
-        "RANK": own,
-        "LOCAL_RANK": own,
-        "NODE_RANK": "0",
-        "WORLD_SIZE": world,
-        "LOCAL_WORLD_SIZE": world,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": _PORT,
-    }
+        name = "OMPI_COMM_WORLD_"
+        ranks = {f"{name}{part}RANK": str(rank) for part in ("", "LOCAL_")}
+        return ranks | {f"{name}{part}SIZE": str(node.processes) for part in ("", "LOCAL_")}
+    return pytorch_peers(rank, node.processes, node.processes)
 
 
 def last_lines(log: Path) -> list[str]:

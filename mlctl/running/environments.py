@@ -11,7 +11,6 @@ which sees the packages of the Python beside its own: neither that Python nor an
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from mlctl import files, source
 from mlctl.dataclasses import dataclass, replace
+from mlctl.digests import sha256
 from mlctl.pointer import Data
 from mlctl.running.model import EnvironmentSource, JobPlan, RunError
 
@@ -61,9 +61,6 @@ def with_environments(
     """Give each node whose document names packages the Python of its own environment.
 
     `python` runs the others, and makes the environments where uv is not there.
-
-    Raises:
-        RunError: a conda file cannot be read, or an environment cannot be made.
     """
     pythons: dict[str, str] = {}
     nodes = {}
@@ -84,11 +81,7 @@ def with_environments(
 
 
 def requirements(environment: EnvironmentSource) -> Requirements | None:
-    """Return the packages that an environment names; None if no local file does.
-
-    Raises:
-        RunError: its conda file or requirements cannot be read.
-    """
+    """Return the packages that an environment names; None if no local file does."""
     conda = environment.data.get("conda_file")
     folder = environment.folder
     if isinstance(conda, str):
@@ -180,7 +173,7 @@ def _made(needed: Requirements, cache: Path, python: str, note: Callable[[str], 
     base = _base(needed, python, uv, note)
     if needed.left_out:
         note(f"note: {needed.name} without {', '.join(needed.left_out)}: no packages of Python")
-    key = hashlib.sha256(json.dumps([base, sorted(needed.packages)]).encode()).hexdigest()[:32]
+    key = sha256(json.dumps([base, sorted(needed.packages)]))[:32]
     folder = cache / key
     program = folder / "bin" / "python"
     cache.mkdir(parents=True, exist_ok=True)
@@ -284,11 +277,7 @@ except OSError:
 
 
 def lay_out_programs(folder: Path, python: str) -> None:
-    """Write the programs into `bin` of the folder of a step.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Write the programs into `bin` of the folder of a step."""
     place = folder / "bin"
     place.mkdir()
     own = shlex.quote(str(folder / PACKAGES))

@@ -19,6 +19,7 @@ from threading import Event
 from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
+from mlctl.digests import sha256
 from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
 from mlctl.running import commands, model
@@ -173,11 +174,7 @@ class JobRun:
                 return sources if every else sources[-1:]
 
     def _holds(self, value: model.Value) -> bool:
-        """Whether a condition is true.
-
-        Raises:
-            RunError: it is neither true nor false.
-        """
+        """Whether a condition is true."""
         text = value.text if isinstance(value, model.Literal) else ""
         if isinstance(value, model.Produced):
             text = self._written(self._sources(value)[0])
@@ -188,11 +185,7 @@ class JobRun:
         return text.casefold() == "true"
 
     def _written(self, source: model.StepOutput) -> str:
-        """Read the text of an output that is a value from the file that the command wrote.
-
-        Raises:
-            RunError: the command has written none.
-        """
+        """Read the text of an output that is a value from the file that the command wrote."""
         result = self.results[source.node]
         text = commands.written_value(result.folder, source.name)
         if text is None:
@@ -263,7 +256,10 @@ class JobRun:
             self._cancelled.is_set,
             settings.folder,
         )
-        values = self._values(node, folder)
+        values = {
+            f"inputs.{name}": self._text(node, name, value, folder)
+            for name, value in node.inputs.items()
+        }
         if node.trials is not None:
             from mlctl.running import trials
 
@@ -278,13 +274,6 @@ class JobRun:
 
     def _python(self, node: model.RunNode) -> str:
         return node.python or self.settings.interpreter.python
-
-    def _values(self, node: model.RunNode, folder: Path) -> dict[str, str]:
-        """Return the texts of the inputs of a command, by `inputs.NAME`."""
-        return {
-            f"inputs.{name}": self._text(node, name, value, folder)
-            for name, value in node.inputs.items()
-        }
 
     def _text(self, node: model.RunNode, name: str, value: model.Value, folder: Path) -> str:
         match value:
@@ -334,16 +323,15 @@ class JobRun:
     def _key(self, node: model.RunNode) -> str:
         """Return a node's key for reuse: its command, its code, and the sources of its inputs."""
         values = {name: self._key_of(value) for name, value in node.inputs.items()}
-        code = _content(node.code) if node.code is not None else ""
-        sweep = repr(node.trials) if node.trials is not None else ""
-        step = json.dumps(dict(node.parallel.step.data), default=str) if node.parallel else ""
-        parts = [node.command, code, values, dict(node.variables), dict(node.outputs), sweep, step]
-        more: list[Data] = [
-            *(self._python(node), node.image),
-            *(self.settings.sample, node.processes),
+        parts: list[Data] = [
+            *(node.command, values, dict(node.variables), dict(node.outputs)),
+            *(self._python(node), node.image, self.settings.sample, node.processes),
+            _content(node.code) if node.code is not None else "",
+            repr(node.trials) if node.trials is not None else "",
+            dict(node.parallel.step.data) if node.parallel else "",
         ]
-        text = json.dumps([parts, more], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return sha256(text)
 
     def _key_of(self, value: model.Value) -> str:
         match value:
@@ -389,9 +377,8 @@ def _not_here(name: str, value: model.Elsewhere) -> str:
 
 
 def _sentence(error: OSError) -> str:
-    """Return the system's message, with the file."""
-    of = f" (`{error.filename}`)" if error.filename else ""
-    return f"{error.strerror or error}{of}"
+    of_file = f" (`{error.filename}`)" if error.filename else ""
+    return f"{error.strerror or error}{of_file}"
 
 
 def _content(path: Path) -> str:

@@ -29,11 +29,7 @@ ENV PATH=/azureml-envs/mlctl/bin:$PATH
 
 
 def with_images(plan: JobPlan, note: Callable[[str], None]) -> JobPlan:
-    """Give each command the image of its environment; docker builds those that are files.
-
-    Raises:
-        RunError: there is no docker here, it does not run, or it cannot build an image.
-    """
+    """Give each command the image of its environment; docker builds those that are files."""
     _ask("version", "--format", "{{.Server.Version}}")
     commands = {
         name: node.environment
@@ -98,11 +94,7 @@ def _label(folder: Path) -> str:
 
 
 def _ask(*arguments: str) -> str:
-    """Run docker, and return its output.
-
-    Raises:
-        RunError: it is not there, or it fails.
-    """
+    """Run docker, and return its output."""
     program = shutil.which("docker")
     if program is None:
         raise RunError(f"there is no `docker` on the path: {_WAYS}")

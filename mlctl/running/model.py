@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mlctl.dataclasses import dataclass, field
-from mlctl.kinds.expressions import INPUTS, only
+from mlctl.kinds import control_flow
+from mlctl.kinds.expressions import INPUTS, find, only
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
 
@@ -74,6 +75,49 @@ def produced_by(value: Value) -> Iterator[StepOutput]:
     elif isinstance(value, LoopOutput):
         for inner in value.rounds:
             yield from produced_by(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class StepScope:
+    """What a step's expressions may name: its pipeline's inputs, and the outputs of other steps."""
+
+    inputs: Mapping[str, Value] = field(default_factory=dict)
+    outputs: dict[str, Mapping[str, Produced]] = field(default_factory=dict)
+
+    def value(self, text: str, where: str) -> Value | None:
+        """Resolve the text of an input at a place; None: an input without a value."""
+        if rounds := control_flow.rounds_of(text):
+            every, paths = rounds
+            values = [self._find(path, where) for path in paths]
+            return LoopOutput(tuple(v for v in values if isinstance(v, Produced)), every)
+        expression = only(text)
+        if expression is not None:
+            return self._find(expression.path, where)
+        for inside in reversed(list(find(text))):
+            value = self._find(inside.path, where)
+            if isinstance(value, Literal):
+                text = text[: inside.start] + value.text + text[inside.end :]
+        return Literal(text)
+
+    def _find(self, path: tuple[str, ...], where: str) -> Value | None:
+        """Resolve `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME`."""
+        match path:
+            case ("parent", "inputs", *names):
+                return self.inputs.get(".".join(names))
+            case ("parent", "jobs", step, "outputs", name) if name in self.outputs.get(step, {}):
+                return self.outputs[step][name]
+            case ("parent", "jobs", step, *_) if len(self.outputs.get(step, {})) == 1:
+                return next(iter(self.outputs[step].values()))
+        raise RunError(f"{where}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
+
+    def guards(self, step: Mapping[str, Data], where: str) -> tuple[Guard, ...]:
+        """Return the conditions that control flow puts on a step."""
+        conditions = step.get(control_flow.CONDITION)
+        return tuple(
+            Guard(self.value(str(text), where) or Literal(""), expected == "true")
+            for expected, texts in (conditions.items() if isinstance(conditions, Mapping) else ())
+            for text in (texts if isinstance(texts, list) else ())
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from mlctl.dataclasses import replace
 from mlctl.kinds.expressions import only
+from mlctl.pointer import Data
 from mlctl.rehearsal import tables
 from mlctl.rehearsal.inputs import Inputs, RehearsalError
 from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring import parallel as steps
 from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome, Status
-from mlctl.rehearsal.scoring.run import Order, ScoringRun, ScriptFails
+from mlctl.rehearsal.scoring.parallel import ParallelStep
+from mlctl.rehearsal.scoring.run import RunOrder, ScoringRun, ScriptFails
 from mlctl.running import commands
 from mlctl.running.commands import Conditions
 from mlctl.running.model import NodeResult, RunError, RunNode, RunStatus
@@ -36,7 +38,10 @@ def run(
         outcome = score(deployment, inputs, folder / "scoring", conditions)
     except RehearsalError as error:
         raise RunError(f"{node.where}: {error}") from None
-    _write_rows(node, outcome, folder)
+    target = only(str(_task(step).get("append_row_to") or ""))
+    if target is not None and target.path[-1] in node.outputs:
+        place = folder / "outputs" / target.path[-1]
+        outcome.append_rows(place / APPEND_ROW if place.is_dir() else place)
     log = "\n".join(failure.text or failure.message for failure in outcome.failures)
     (folder / "log.txt").write_text(log, encoding="utf-8", errors="backslashreplace")
     if outcome.status is not Status.COMPLETED:
@@ -53,7 +58,7 @@ def score(
         RunError: the script cannot be used.
     """
     mini_batches = inputs.mini_batches(deployment.mini_batch_size)
-    order = Order(
+    order = RunOrder(
         key="run", inputs=inputs, mini_batches=mini_batches, order=range(len(mini_batches))
     )
     run = ScoringRun(deployment, order, conditions.interpreter, folder, conditions.environment)
@@ -70,8 +75,7 @@ def score(
 def _deployment(node: RunNode, values: Mapping[str, str], folder: Path, at_once: int) -> Deployment:
     step = node.parallel
     assert step is not None
-    task = step.setting("task")
-    arguments = str(task.get("program_arguments") or "") if isinstance(task, dict) else ""
+    arguments = str(_task(step).get("program_arguments") or "")
     bound = commands.bind(arguments, {**values, **commands.output_places(node, folder)})
     plain = steps.deployment(step, arguments=tuple(shlex.split(bound)))
     workers = max(1, min(at_once, plain.nodes * plain.slots))
@@ -101,17 +105,6 @@ def _inputs(
     )
 
 
-def _write_rows(node: RunNode, outcome: RehearsalOutcome, folder: Path) -> None:
-    """Write the rows of all mini-batches in order to the output of `append_row_to`."""
-    step = node.parallel
-    assert step is not None
+def _task(step: ParallelStep) -> Mapping[str, Data]:
     task = step.setting("task")
-    target = only(str(task.get("append_row_to") or "")) if isinstance(task, dict) else None
-    rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
-    if target is not None and target.path[-1] in node.outputs:
-        place = folder / "outputs" / target.path[-1]
-        if place.is_dir():
-            place /= APPEND_ROW
-        place.write_text(
-            "".join(f"{row}\n" for row in rows), encoding="utf-8", errors="backslashreplace"
-        )
+    return task if isinstance(task, dict) else {}

@@ -17,7 +17,7 @@ from mlctl.config.pipelines import Part, Pipeline, Step, order, step_of, steps_o
 from mlctl.dataclasses import dataclass, replace
 from mlctl.kinds import control_flow
 from mlctl.kinds.address import Reference
-from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, find, only
+from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, only
 from mlctl.kinds.records.data import KIND as DATA
 from mlctl.kinds.records.environment import KIND as ENVIRONMENT
 from mlctl.kinds.records.model import KIND as MODEL
@@ -30,7 +30,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 _MOST_TRIALS = 1000  # reference-yaml-job-sweep
 _ALGORITHM = "sampling_algorithm"
 _NOT_RUN = ("automl", "spark", "data_transfer", "finetuning")
-_OUTPUT_PATH = 3  # names in parent.jobs.STEP.outputs.NAME after the first two
+_DATA_TYPES = ("uri_", "mltable", "mlflow", "custom", "triton")
 
 
 def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> model.JobPlan:
@@ -54,7 +54,7 @@ def plan_job(loaded: LoadedConfig, job: Resource, typed: Mapping[str, str]) -> m
             name, nodes, outputs, bool(settings.get("continue_on_step_failure", True))
         )
     else:
-        node = planner.node(name, step, None, {})
+        node = planner.node(name, step)
         plan = model.JobPlan(
             name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
         )
@@ -88,11 +88,7 @@ class _Planner:
         self.known: set[str] = set()
 
     def component(self, step: Step) -> Part:
-        """Return the component that a step runs.
-
-        Raises:
-            RunError: no file that was named declares it.
-        """
+        """Return the component that a step runs."""
         if step.runs is None:
             written = step.part.data.get("component", step.part.data.get("trial"))
             raise model.RunError(
@@ -110,37 +106,35 @@ class _Planner:
         names, cycle = order(pipeline)
         if cycle:
             raise model.RunError(f"the steps {', '.join(cycle)} wait for each other")
+        scope = model.StepScope(inputs)
         nodes: dict[str, model.RunNode] = {}
-        produced: dict[str, Mapping[str, model.Produced]] = {}
         outputs: dict[str, model.Produced] = {}
         for name in names:
             step, path = pipeline.steps[name], f"{prefix}{name}"
             runs = self.component(step)
             if runs.mapping(JOBS):
-                bound = self.inputs(path, step.part, runs, inputs, produced)
-                inner, produced[name] = self.pipeline(f"{path}.", runs, bound, job)
-                guards = self.guards(step.part, inputs, produced)
+                bound = self.inputs(path, step.part, runs, scope)
+                inner, scope.outputs[name] = self.pipeline(f"{path}.", runs, bound, job)
+                guards = scope.guards(step.part.data, _where(step.part))
                 nodes |= {key: replace(n, guards=(*guards, *n.guards)) for key, n in inner.items()}
             else:
-                nodes[path] = self.node(path, step, inputs, produced)
-                produced[name] = {
+                nodes[path] = self.node(path, step, scope)
+                scope.outputs[name] = {
                     output: model.StepOutput(path, output) for output in nodes[path].outputs
                 }
             for output, written in step.part.mapping(OUTPUTS).items():
-                target = _parent_output(written)
-                if target is not None and output in produced[name]:
-                    value, loop = produced[name][output], step.part.data.get(control_flow.LOOP)
+                text = written.get("path") if isinstance(written, dict) else written
+                expression = only(text) if isinstance(text, str) else None
+                if not expression or expression.path[:2] != (PARENT, OUTPUTS):
+                    continue
+                target = expression.path[2]
+                if output in scope.outputs[name]:
+                    value, loop = scope.outputs[name][output], step.part.data.get(control_flow.LOOP)
                     outputs[target] = in_loop(loop, outputs.get(target), value)
         return nodes, outputs
 
-    def node(
-        self,
-        name: str,
-        step: Step,
-        outer: Mapping[str, model.Value] | None,
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.RunNode:
-        """Read a step of a pipeline whose inputs are `outer`, or without these a job by itself."""
+    def node(self, name: str, step: Step, scope: model.StepScope | None = None) -> model.RunNode:
+        """Read a step of a pipeline, or without a scope a job by itself."""
         runs = step.runs or step.part
         kind = str(step.part.data.get("type") or runs.data.get("type") or "command").casefold()
         if kind in _NOT_RUN:
@@ -150,7 +144,6 @@ class _Planner:
         trial = step.part.data.get("trial")
         inner = Part(runs.document, runs.at, trial) if isinstance(trial, dict) else runs
         setting = _Settings(step.part, inner)
-        inputs = self.inputs(name, step.part, runs, outer, produced)
         task = setting.mapping("task")
         code = task.get("code") if task else setting.value("code")
         parallel = ParallelStep(name, step.part, runs) if kind == "parallel" or task else None
@@ -167,7 +160,7 @@ class _Planner:
             _where(step.part),
             command,
             self.code(inner, code),
-            inputs,
+            self.inputs(name, step.part, runs, scope),
             {
                 str(output): _type(types.get(output), written)
                 for output, written in declared.items()
@@ -181,45 +174,37 @@ class _Planner:
             timeout=_seconds(limits.get("timeout"))
             if kind != "sweep"
             else _seconds(limits.get("trial_timeout")),
-            reusable=outer is not None and runs.data.get("is_deterministic") is not False,
+            reusable=scope is not None and runs.data.get("is_deterministic") is not False,
             trials=trials_of(setting.value, setting.mapping("early_termination"))
             if kind == "sweep"
             else None,
             parallel=parallel,
             environment=self.environment(inner, (task or {}).get("environment") or written),
-            guards=self.guards(step.part, outer or {}, produced),
+            guards=(scope or model.StepScope()).guards(step.part.data, _where(step.part)),
         )
-
-    def guards(
-        self,
-        part: Part,
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> tuple[model.Guard, ...]:
-        """Return the conditions that control flow puts on a step."""
-        conditions = part.mapping(control_flow.CONDITION)
-        return guards_of(conditions, lambda text: self.value(part, text, outer, produced))
 
     def inputs(
         self,
         name: str,
         part: Part,
         runs: Part,
-        outer: Mapping[str, model.Value] | None = None,
-        produced: Mapping[str, Mapping[str, model.Produced]] | None = None,
+        scope: model.StepScope | None = None,
     ) -> dict[str, model.Value]:
         """Return the inputs of a step with a value: typed, set, or the component's default."""
         bound: dict[str, model.Value] = {}
         declared = runs.mapping(INPUTS)
         for key in {**declared, **part.mapping(INPUTS)}:
-            path = f"{name}.{key}" if name and outer is not None else str(key)
+            path = f"{name}.{key}" if name and scope is not None else str(key)
             self.known.add(path)
             written = part.mapping(INPUTS).get(key)
             port = declared.get(key)
             port = port if isinstance(port, dict) else {}
             if path in self.typed:
                 self.used.add(path)
-                bound[str(key)] = _typed(self.typed[path])
+                text = self.typed[path]
+                exists = Path(text).exists()
+                data = model.LocalData(files.real(Path(text))) if exists else None
+                bound[str(key)] = data or model.Literal(text)
                 continue
             if written is None or (
                 isinstance(written, dict) and not {"path", "value"} & written.keys()
@@ -227,7 +212,7 @@ class _Planner:
                 written = port.get("default")
             if written is not None:
                 place = part if key in part.mapping(INPUTS) else runs
-                value = self.value(place, written, outer or {}, produced or {})
+                value = self.value(place, written, scope or model.StepScope())
                 if isinstance(value, model.Elsewhere) and not value.typed:
                     value = replace(value, typed=path)
                 if value is not None:
@@ -239,68 +224,22 @@ class _Planner:
                 )
         return bound
 
-    def value(
-        self,
-        part: Part,
-        written: Data,
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.Value | None:
+    def value(self, part: Part, written: Data, scope: model.StepScope) -> model.Value | None:
         """Read an input as a value; None if it is an optional input without one."""
         if isinstance(written, dict):
-            return self.entry(part, written, outer, produced)
+            inner = written.get("path", written.get("value", written.get("default")))
+            is_data = "path" in written or str(written.get("type", "")).startswith(_DATA_TYPES)
+            if inner is None:
+                return None
+            if not is_data or (isinstance(inner, str) and "${{" in inner):
+                return self.value(part, inner, scope)
+            return self.data(part, str(inner))
         if not isinstance(written, str):
             return model.Literal(str(written))
-        text = written
-        if rounds := control_flow.rounds_of(text):
-            every, paths = rounds
-            values = [self.expression(part, path, outer, produced) for path in paths]
-            return model.LoopOutput(
-                tuple(v for v in values if isinstance(v, model.Produced)), every
-            )
-        expression = only(text)
-        if expression is not None and expression.path[0] == PARENT:
-            return self.expression(part, expression.path, outer, produced)
-        for inside in reversed(list(find(text))):
-            value = self.expression(part, inside.path, outer, produced)
-            if isinstance(value, model.Literal):
-                text = text[: inside.start] + value.text + text[inside.end :]
-        return self.data(part, text) if text.startswith("azureml:") else model.Literal(text)
-
-    def entry(
-        self,
-        part: Part,
-        written: Mapping[str, Data],
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.Value | None:
-        """Read an input that is a mapping, like `value`."""
-        inner = written.get("path", written.get("value", written.get("default")))
-        is_data = "path" in written or str(written.get("type", "")).startswith(
-            ("uri_", "mltable", "mlflow", "custom", "triton")
-        )
-        if inner is None:
-            return None
-        if not is_data or (isinstance(inner, str) and "${{" in inner):
-            return self.value(part, inner, outer, produced)
-        return self.data(part, str(inner))
-
-    def expression(
-        self,
-        part: Part,
-        path: tuple[str, ...],
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.Value | None:
-        """Resolve `parent.inputs.NAME` or `parent.jobs.STEP.outputs.NAME`."""
-        match path:
-            case ("parent", "inputs", *names):
-                return outer.get(".".join(names))
-            case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
-                return produced[step][name]
-            case ("parent", "jobs", step, *_) if len(produced.get(step, {})) == 1:
-                return next(iter(produced[step].values()))
-        raise model.RunError(f"{_where(part)}: `${{{{{'.'.join(path)}}}}}` leads nowhere")
+        value = scope.value(written, _where(part))
+        if isinstance(value, model.Literal) and written.startswith("azureml:"):
+            return self.data(part, value.text)
+        return value
 
     def data(self, part: Part, text: str) -> model.Value:
         """Find data on this machine, by its path or as an asset of the given files."""
@@ -343,17 +282,6 @@ class _Planner:
         return files.real(path)
 
 
-def guards_of(
-    conditions: Mapping[str, Data], value: Callable[[str], model.Value | None]
-) -> tuple[model.Guard, ...]:
-    """Return the guards of conditions; `value` resolves the text of one."""
-    return tuple(
-        model.Guard(value(str(text)) or model.Literal(""), expected == "true")
-        for expected, texts in conditions.items()
-        for text in (texts if isinstance(texts, list) else ())
-    )
-
-
 def in_loop(loop: Data, before: model.Produced | None, value: model.Produced) -> model.Produced:
     """Return the output of a step as one of its pipeline's; of a loop's round with the others."""
     if not loop:
@@ -391,17 +319,6 @@ class _Settings:
     def mapping(self, key: str) -> Mapping[str, Data]:
         value = self.value(key)
         return value if isinstance(value, dict) else {}
-
-
-def _typed(text: str) -> model.Value:
-    path = Path(text)
-    return model.LocalData(files.real(path)) if path.exists() else model.Literal(text)
-
-
-def _parent_output(written: Data) -> str | None:
-    text = written.get("path") if isinstance(written, dict) else written
-    expression = only(text) if isinstance(text, str) else None
-    return expression.path[2] if expression and expression.path[:2] == (PARENT, OUTPUTS) else None
 
 
 def _type(declared: Data, written: Data) -> str:

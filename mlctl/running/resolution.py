@@ -125,9 +125,6 @@ def failures(
 
     conda's packages are asked for by their names on the index. It may lack what conda has: what
     resolves without them is a warning.
-
-    Raises:
-        RunError: there is no resolver, or no index.
     """
     line_of: dict[str, PackageLine] = {}
     options: list[str] = []

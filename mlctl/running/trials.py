@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from mlctl.dataclasses import replace
 from mlctl.kinds.expressions import INPUTS, SEARCH_SPACE
@@ -46,22 +45,18 @@ def run(
     def trial(number: int) -> NodeResult:
         place = folder / "trials" / str(number)
         stopping = _Stopping(sweep, place, number, reports)
-        return _trial(node, {**values, **_texts(drawn[number])}, stopping, conditions)
+        texts = {
+            f"{root}.{name}": str(value)
+            for name, value in drawn[number].items()
+            for root in (INPUTS, SEARCH_SPACE)
+        }
+        return _trial(node, {**values, **texts}, stopping, conditions)
 
     with ThreadPoolExecutor(max(1, min(at_once, sweep.at_once))) as pool:
         results = list(pool.map(trial, range(len(drawn))))
     pairs = zip(results, drawn, strict=True)
     results = [replace(result, parameters=parameters) for result, parameters in pairs]
     return replace(_best(node, sweep, results, folder), trials=tuple(results))
-
-
-def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values of a trial under the names that commands use."""
-    return {
-        f"{root}.{name}": str(value)
-        for name, value in parameters.items()
-        for root in (INPUTS, SEARCH_SPACE)
-    }
 
 
 def _trial(

@@ -8,7 +8,7 @@ from mlctl.diagnostics import Diagnostic
 from mlctl.schema.compiled import Predicate, compile_schema
 from mlctl.schema.files import load, names, texts
 from mlctl.schema.places import mentions, places
-from mlctl.schema.structure import Schema, dereferenced, forms, resolved
+from mlctl.schema.structure import Schema, dereferenced, forms, once_per_schema, resolved
 from mlctl.source import Document
 
 __all__ = [
@@ -24,15 +24,15 @@ __all__ = [
     "texts",
 ]
 
-# id of a schema -> the schema (kept, so that its id stays unique) and the compiled check.
-_compiled: dict[int, tuple[Schema, Predicate | None]] = {}
+
+@once_per_schema
+def _compiled(schema: Schema) -> Predicate | None:
+    return compile_schema(resolved(schema))
 
 
 def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
     """Yield the schema's findings on a document, without duplicates, in no order."""
-    if id(schema) not in _compiled:
-        _compiled[id(schema)] = (schema, compile_schema(resolved(schema)))
-    _, is_valid = _compiled[id(schema)]
+    is_valid = _compiled(schema)
     if is_valid is None or not is_valid(document.data):
         from mlctl.schema.explain import explain  # noqa: PLC0415 - with the library, 40 ms
 

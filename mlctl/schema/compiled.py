@@ -69,19 +69,23 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
         case "type":
             return _typed([wants] if isinstance(wants, str) else wants)
         case "enum" if all(isinstance(word, str) for word in wants):
-            return _among(frozenset(wants))
+            words = frozenset(wants)
+            return lambda value: isinstance(value, str) and value in words
         case "pattern" | "minLength" | "maxLength":
             return _text(keyword, wants)
         case "minimum" | "maximum":
             return _bounded(keyword, wants)
         case "required":
-            return _having(wants)
+            names = frozenset(wants)
+            return lambda value: not isinstance(value, dict) or names <= value.keys()
         case "minItems":
             return lambda value: not isinstance(value, list) or len(value) >= wants
         case "minProperties":
             return lambda value: not isinstance(value, dict) or len(value) >= wants
-        case "maxItems" | "maxProperties":
-            return _short(list if keyword == "maxItems" else dict, wants)
+        case "maxItems":
+            return lambda value: not isinstance(value, list) or len(value) <= wants
+        case "maxProperties":
+            return lambda value: not isinstance(value, dict) or len(value) <= wants
         case "uniqueItems" if wants is True:
             return _unique
         case _:
@@ -103,20 +107,23 @@ def _of_parts(  # noqa: PLR0911  # a table of keywords
                 else _others(names, _all(wants, compiled))
             )
         case "propertyNames":
-            return _named(_all(wants, compiled))
+            check = _all(wants, compiled)
+            return lambda value: not isinstance(value, dict) or all(map(check, value))
         case "items" if isinstance(wants, Mapping):
-            return _each(_all(wants, compiled))
+            check = _all(wants, compiled)
+            return lambda value: not isinstance(value, list) or all(map(check, value))
         case "anyOf" | "allOf":
             branches = [_all(branch, compiled) for branch in wants]
             return _alternative(branches) if keyword == "anyOf" else _conjunction(branches)
         case "not":
-            return _not(_all(wants, compiled))
+            check = _all(wants, compiled)
+            return lambda value: not check(value)
         case "if":
-            return _branch(
-                _all(wants, compiled),
-                _all(schema.get("then", _ANYTHING), compiled),
-                _all(schema.get("else", _ANYTHING), compiled),
+            test, met, unmet = (
+                _all(part, compiled)
+                for part in (wants, schema.get("then", _ANYTHING), schema.get("else", _ANYTHING))
             )
+            return lambda value: met(value) if test(value) else unmet(value)
         case _:
             return None
 
@@ -156,10 +163,6 @@ def _typed(types: list[str]) -> Predicate:
     return lambda value: any(is_a(value, name) for name in types)
 
 
-def _among(words: frozenset[str]) -> Predicate:
-    return lambda value: isinstance(value, str) and value in words
-
-
 def _text(keyword: str, limit: Any) -> Predicate:
     match keyword:
         case "minLength":
@@ -191,11 +194,6 @@ def _bounded(keyword: str, bound: float) -> Predicate:
     return lambda value: not (value.__class__ is int or is_a(value, "number")) or value <= bound
 
 
-def _having(names: list[str]) -> Predicate:
-    required = frozenset(names)
-    return lambda value: not isinstance(value, dict) or required <= value.keys()
-
-
 def _with(properties: Mapping[str, Mapping[str, Data]], compiled: Known) -> Predicate:
     checks = {name: _all(inner, compiled) for name, inner in properties.items()}
 
@@ -220,14 +218,6 @@ def _others(names: frozenset[str], check: Predicate) -> Predicate:
     return holds
 
 
-def _each(check: Predicate) -> Predicate:
-    return lambda value: not isinstance(value, list) or all(map(check, value))
-
-
-def _short(kind: type[list[Data]] | type[dict[str, Data]], limit: int) -> Predicate:
-    return lambda value: not isinstance(value, kind) or len(value) <= limit
-
-
 def _unique(value: Data) -> bool:
     if not isinstance(value, list):
         return True
@@ -241,15 +231,3 @@ def _same(left: Data, right: Data) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
-
-
-def _named(check: Predicate) -> Predicate:
-    return lambda value: not isinstance(value, dict) or all(map(check, value))
-
-
-def _not(check: Predicate) -> Predicate:
-    return lambda value: not check(value)
-
-
-def _branch(test: Predicate, met: Predicate, unmet: Predicate) -> Predicate:
-    return lambda value: met(value) if test(value) else unmet(value)

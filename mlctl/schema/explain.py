@@ -15,7 +15,7 @@ from mlctl import pointer
 from mlctl.diagnostics import Diagnostic
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import fields, rules, values
-from mlctl.schema.structure import Schema, forms, resolved
+from mlctl.schema.structure import Schema, forms, once_per_schema, resolved
 from mlctl.schema.text import enumerated
 from mlctl.schema.violation import Violation
 from mlctl.source import Document
@@ -89,10 +89,6 @@ def _whole(value: float, types: tuple[str, ...], at: Pointer) -> Data:
     return int(value) if is_cut else None
 
 
-# id of a schema -> the schema (kept, so that its id stays unique) and its validator.
-_validators: dict[int, tuple[Schema, Validator]] = {}
-
-
 def explain(document: Document, schema: Schema) -> Iterator[Diagnostic]:
     """Yield the schema's findings on a document, without duplicates."""
     validator = _validator(schema)
@@ -111,14 +107,8 @@ def explain(document: Document, schema: Schema) -> Iterator[Diagnostic]:
         yield from dict.fromkeys(findings)
 
 
+@once_per_schema
 def _validator(schema: Schema) -> Validator:
-    cached = _validators.get(id(schema))
-    if cached is None:
-        cached = _validators[id(schema)] = (schema, _build(schema))
-    return cached[1]
-
-
-def _build(schema: Schema) -> Validator:
     # Resolve references first: following them each time takes half of the check.
     exact: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
     validator: Validator = exact(resolved(schema))

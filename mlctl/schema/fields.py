@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 
 from mlctl import pointer
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.pointer import Pointer
 from mlctl.schema import rules

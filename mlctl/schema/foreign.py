@@ -123,11 +123,7 @@ def _shipped(reference: str) -> Data:
 
 
 def _retrieve(uri: str) -> Any:
-    """Return a schema of mlctl, for the library.
-
-    Raises:
-        NoSuchResource: it is another one.
-    """
+    """Return a schema of mlctl, for the library; raises NoSuchResource if it is another one."""
     from referencing.exceptions import NoSuchResource  # noqa: PLC0415
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
 

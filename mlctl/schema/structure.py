@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any, TypeVar
 
 from mlctl import pointer
 from mlctl.pointer import Data
+
+Built = TypeVar("Built")
 
 _ANY_CASE = "x-mlctl-any-case"
 _BINDINGS = "x-mlctl-bindings"
@@ -45,7 +48,9 @@ def _bound(schema: Mapping[str, Any]) -> dict[str, Data]:
     """Return a schema that accepts an expression in place of each value."""
     inner = dict(schema)
     if "properties" in schema:
-        inner["properties"] = {name: _bound(one) for name, one in schema["properties"].items()}
+        inner["properties"] = {
+            name: _bound(inner_schema) for name, inner_schema in schema["properties"].items()
+        }
     for key in ("additionalProperties", "items"):
         if isinstance(schema.get(key), Mapping):
             inner[key] = _bound(schema[key])
@@ -69,8 +74,18 @@ def _letter(letter: str) -> str:
 
 Schema = Mapping[str, Data]
 
-# id of a schema -> the schema (kept, so that its id stays unique) and its resolved form.
-_resolved: dict[int, tuple[Schema, Schema]] = {}
+
+def once_per_schema(build: Callable[[Schema], Built]) -> Callable[[Schema], Built]:
+    """Build once per schema, by its id; the schemas are kept, so that ids stay unique."""
+    results: dict[int, tuple[Schema, Built]] = {}
+
+    @wraps(build)
+    def of_schema(schema: Schema) -> Built:
+        if id(schema) not in results:
+            results[id(schema)] = (schema, build(schema))
+        return results[id(schema)][1]
+
+    return of_schema
 
 
 def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
@@ -93,17 +108,14 @@ def dereferenced(root: Schema, schema: Schema) -> Schema:
     return schema
 
 
+@once_per_schema
 def resolved(schema: Schema) -> Schema:
-    """Return `schema` with all local `$ref`s resolved and shorthand expanded; cached.
+    """Return `schema` with all local `$ref`s resolved and shorthand expanded.
 
     Recursive ones stay. What several refer to is one object in the result.
     """
-    cached = _resolved.get(id(schema))
-    if cached is None:
-        whole: Schema = _resolve(schema, schema, (), {})
-        cached = _resolved[id(schema)] = (schema, whole)
-        _resolved[id(whole)] = (whole, whole)
-    return cached[1]
+    whole: Schema = _resolve(schema, schema, (), {})
+    return whole
 
 
 def without_shorthand(schema: Schema) -> Schema:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
 from mlctl.schema.structure import Schema
@@ -137,12 +137,9 @@ def repeated_item(violation: Violation) -> Diagnostic:
     """Report a repeated item in a list, at its second occurrence."""
     items = violation.value
     at = next(i for i, item in enumerate(items) if item in items[:i])
-    return Diagnostic(
-        rules.VALUE_NOT_ALLOWED,
-        f"{violation.name} has {shown(items[at])} twice",
-        violation.document.label((*violation.at, at)),
-        "remove one of them",
-    )
+    message = f"{violation.name} has {shown(items[at])} twice"
+    place = violation.document.label((*violation.at, at))
+    return Diagnostic(rules.VALUE_NOT_ALLOWED, message, place, "remove one of them")
 
 
 def _placeholder_hint(violation: Violation) -> str | None:

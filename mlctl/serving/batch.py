@@ -31,7 +31,7 @@ from mlctl.rehearsal.process import TooLate
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans, jobs
-from mlctl.serving.deployments import CodeSettings, asset_uri, located, of_body
+from mlctl.serving.deployments import CodeSettings, located, of_body, uri_of
 from mlctl.serving.servers import ScriptError, Worker, load_failure
 from mlctl.simulator.control_plane import local_paths, service
 from mlctl.simulator.control_plane.jobs import artifacts, creation
@@ -45,7 +45,7 @@ _PIPELINE = "PipelineComponent"
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredMiniBatch:
     """A scored mini-batch: its rows and seconds per try, or the error that ended it."""
 
     rows: tuple[str, ...]
@@ -110,7 +110,9 @@ def invoke(
     mini_batches = [paths[at : at + settings.size] for at in range(0, len(paths), settings.size)]
     results = jobs.results_folder(workspace, "batch-")
     try:
-        scored = _Scoring(deployment, settings, code, _cache(workspace), results).run(mini_batches)
+        beside = local_paths.code_folder(workspace.store)
+        cache = beside / "cache" if beside is not None else None
+        scored = _Scoring(deployment, settings, code, cache, results).run(mini_batches)
         rows = [mini_batch.rows for mini_batch in scored]
         artifacts.write_results(results, rows, settings.appends)
         return _submit(workspace, invocation, results, settings, mini_batches, scored)
@@ -128,7 +130,7 @@ def _submit(
     results: Path,
     settings: Settings,
     mini_batches: list[list[str]],
-    scored: list[Scored],
+    scored: list[ScoredMiniBatch],
 ) -> tuple[JobRecord, str]:
     failed = [len(batch) for batch, out in zip(mini_batches, scored, strict=True) if out.error]
     fails = 0 <= settings.threshold < sum(failed)
@@ -186,31 +188,18 @@ def _body(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
 def _uris(workspace: WorkspaceHandle, body: Mapping[str, Data]) -> Iterator[str]:
     """Return where the files of the inputs are."""
     for item in (body.get("inputData") or {}).values():
-        uri = str(item.get("uri") or "")
-        is_asset = uri.startswith("azureml:") and not uri.startswith("azureml://")
-        if is_asset or uri.startswith("/subscriptions/"):
-            yield asset_uri(workspace, "data", uri)
-        elif uri:
-            yield uri
+        if item.get("uri"):
+            yield uri_of(workspace, "data", str(item["uri"]))
 
 
 def _paths(uri: str, code: CodeSettings) -> list[str]:
-    """Return the sorted files of an input.
-
-    Raises:
-        Permanent: they are missing.
-    """
+    """Return the sorted files of an input."""
     path = files.expanded(local_path(uri)) if is_local(uri) else located(uri, "the input", code)
     try:
         inputs = Inputs.find(path)
     except RehearsalError as error:
         raise Permanent("InputNotFound", str(error)) from None
     return [str(inputs.root / name) for name in inputs.names]
-
-
-def _cache(workspace: WorkspaceHandle) -> Path | None:
-    beside = local_paths.code_folder(workspace.store)
-    return beside / "cache" if beside is not None else None
 
 
 class _Scoring:
@@ -232,14 +221,10 @@ class _Scoring:
         self.idle: SimpleQueue[Worker] = SimpleQueue()
         self.key = _digest_of(deployment, settings, code)
 
-    def run(self, mini_batches: list[list[str]]) -> list[Scored]:
-        """Score all of them; earlier results are reused.
-
-        Raises:
-            ScriptError: the script cannot be loaded.
-        """
+    def run(self, mini_batches: list[list[str]]) -> list[ScoredMiniBatch]:
+        """Score all of them; earlier results are reused."""
         names, before = [self._name(mini_batch) for mini_batch in mini_batches], self._read()
-        known = [Scored(*before[name]) if name in before else None for name in names]
+        known = [ScoredMiniBatch(*before[name]) if name in before else None for name in names]
         try:
             for _ in range(min(self.settings.workers, known.count(None))):
                 self.idle.put(self._start())
@@ -264,7 +249,7 @@ class _Scoring:
         self.workers.append(worker)
         return worker
 
-    def _score(self, mini_batch: list[str], known: Scored | None) -> Scored:
+    def _score(self, mini_batch: list[str], known: ScoredMiniBatch | None) -> ScoredMiniBatch:
         if known is not None:
             return known
         worker, error, began = self.idle.get(), "", time.monotonic()
@@ -280,10 +265,10 @@ class _Scoring:
                     if not failure.trace:  # its process has ended
                         worker = self._replace(worker)
                 else:
-                    return Scored(tuple(answer["rows"]), float(answer["seconds"]))
+                    return ScoredMiniBatch(tuple(answer["rows"]), float(answer["seconds"]))
         finally:
             self.idle.put(worker)
-        return Scored((), (time.monotonic() - began) / self.settings.tries, error)
+        return ScoredMiniBatch((), (time.monotonic() - began) / self.settings.tries, error)
 
     def _replace(self, worker: Worker) -> Worker:
         """Replace a worker that has ended, or that will not end its mini-batch."""
@@ -304,7 +289,7 @@ class _Scoring:
                 return dict(json.loads((self.cache / self.key).read_bytes()))
         return {}
 
-    def _keep(self, scored: Mapping[str, Scored]) -> None:
+    def _keep(self, scored: Mapping[str, ScoredMiniBatch]) -> None:
         if self.cache is not None:
             self.cache.mkdir(parents=True, exist_ok=True)
             new = {name: [score.rows, score.seconds] for name, score in scored.items()}

@@ -93,12 +93,15 @@ _URIS = {"model": "modelUri", "code": "codeUri", "data": "dataUri"}
 
 
 def _files(workspace: WorkspaceHandle, kind: str, text: str, code: CodeSettings) -> Path:
-    """Return the files of an asset that an id or a reference names.
-
-    Raises:
-        Permanent: it is elsewhere, or its files are missing.
-    """
+    """Return the files of an asset that an id or a reference names."""
     return located(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
+
+
+def uri_of(workspace: WorkspaceHandle, kind: str, text: str) -> str:
+    """Return the URI of a text that is one, or names an asset."""
+    reference = text if text.startswith("azureml://") else text.removeprefix("azureml:")
+    is_asset = text.startswith(("azureml:", "/subscriptions/")) and "://" not in reference
+    return asset_uri(workspace, kind, f"azureml:{reference}") if is_asset else text
 
 
 def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
@@ -107,8 +110,7 @@ def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
     Raises:
         Permanent: it is not in this workspace.
     """
-    with workspace.store.read() as db:
-        state = workspace.state(db)
+    state = workspace.current
     address = batch_jobs.address_in(state, text, kind)
     stored = service.read(workspace, [address]).get(address) if address else None
     if stored is None or address is None:

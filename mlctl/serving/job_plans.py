@@ -17,14 +17,14 @@ from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import SourceText
 from mlctl.durations import parse_iso
 from mlctl.kinds import control_flow
-from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, find, only, spelt
+from mlctl.kinds.expressions import INPUTS, OUTPUTS, PARENT, only
 from mlctl.kinds.resource import is_local, local_path
 from mlctl.pointer import Data
 from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running import model
-from mlctl.running.planner import guards_of, in_loop, trials_of
+from mlctl.running.planner import in_loop, trials_of
 from mlctl.service_errors import Permanent
-from mlctl.serving.deployments import CodeSettings, asset_uri, located
+from mlctl.serving.deployments import CodeSettings, located, uri_of
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.jobs import batch_jobs, pipeline_nodes
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
@@ -60,10 +60,17 @@ def plan(
             here.
     """
     reader = _Reader(workspace, code, base)
+    try:
+        return _plan(reader, name, properties)
+    except model.RunError as error:
+        raise Permanent("InvalidPipeline", str(error)) from None
+
+
+def _plan(reader: _Reader, name: str, properties: Mapping[str, Data]) -> model.JobPlan:
     component = reader.component(properties.get("componentId"))
     steps = arm_body.section(properties, "jobs") or arm_body.section(component, "jobs")
     if steps:
-        inputs = reader.inputs("the job", properties, component, {}, {})
+        inputs = reader.inputs("the job", properties, component, model.StepScope())
         nodes, outputs = reader.pipeline("", steps, inputs)
         settings = arm_body.section(properties, "settings")
         goes_on = str(settings.get("continue_on_step_failure", True)).casefold() != "false"
@@ -74,7 +81,7 @@ def plan(
         "outputs": properties.get("outputs") or {},
         "type": str(properties.get("jobType") or "command").casefold(),
     }
-    node = reader.node(name, PipelineNode(name, step, {}, {}), {}, {})
+    node = reader.node(name, PipelineNode(name, step, {}, {}), model.StepScope())
     return model.JobPlan(
         name, {name: node}, {key: model.StepOutput(name, key) for key in node.outputs}
     )
@@ -98,15 +105,10 @@ class _Reader:
 
     @cached_property
     def state(self) -> WorkspaceState:
-        with self.workspace.store.read() as db:
-            return self.workspace.state(db)
+        return self.workspace.current
 
     def component(self, reference: Data) -> Mapping[str, Data]:
-        """Return the spec of a component of the workspace; empty if none is named.
-
-        Raises:
-            Permanent: it is in a registry.
-        """
+        """Return the spec of a component of the workspace; empty if none is named."""
         if isinstance(reference, Mapping):
             return reference
         if not reference:
@@ -126,8 +128,8 @@ class _Reader:
             key: value.text for key, value in inputs.items() if isinstance(value, model.Literal)
         }
         steps = pipeline_nodes.unrolled(steps, texts)
+        scope = model.StepScope(inputs)
         nodes: dict[str, model.RunNode] = {}
-        produced: dict[str, Mapping[str, model.Produced]] = {}
         outputs: dict[str, model.Produced] = {}
         for step in pipeline_nodes.sort_steps(steps):
             data, path = steps[step], f"{prefix}{step}"
@@ -136,42 +138,24 @@ class _Reader:
             trial = arm_body.section(data, "trial")
             reference = data.get("componentId") or data.get("component") or trial.get("componentId")
             node = PipelineNode(step, data, {**trial, **self.component(reference)}, {})
+            guards = scope.guards(data, f"`{path}`")
             if arm_body.section(node.component, "jobs"):
-                bound = self.inputs(f"`{path}`", data, node.component, inputs, produced)
-                inner, produced[step] = self.pipeline(f"{path}.", node.component["jobs"], bound)
-                guards = self.guards(path, data, inputs, produced)
+                bound = self.inputs(f"`{path}`", data, node.component, scope)
+                jobs = node.component["jobs"]
+                inner, scope.outputs[step] = self.pipeline(f"{path}.", jobs, bound)
                 nodes |= {key: replace(n, guards=(*guards, *n.guards)) for key, n in inner.items()}
             else:
-                guards = self.guards(path, data, inputs, produced)
-                nodes[path] = replace(self.node(path, node, inputs, produced), guards=guards)
-                produced[step] = {key: model.StepOutput(path, key) for key in nodes[path].outputs}
+                nodes[path] = replace(self.node(path, node, scope), guards=guards)
+                ports = nodes[path].outputs
+                scope.outputs[step] = {key: model.StepOutput(path, key) for key in ports}
             for key, item in arm_body.section(data, "outputs").items():
                 expression = only(str(item.get("value"))) if isinstance(item, Mapping) else None
                 if expression and expression.path[:2] == (PARENT, OUTPUTS):
                     target, loop = expression.path[2], data.get(control_flow.LOOP)
-                    outputs[target] = in_loop(loop, outputs.get(target), produced[step][key])
+                    outputs[target] = in_loop(loop, outputs.get(target), scope.outputs[step][key])
         return nodes, outputs
 
-    def guards(
-        self,
-        path: str,
-        data: Mapping[str, Data],
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> tuple[model.Guard, ...]:
-        """Return the conditions that control flow puts on a step."""
-        conditions = arm_body.section(data, control_flow.CONDITION)
-        return guards_of(
-            conditions, lambda text: self.value(f"`{path}`", text, "literal", outer, produced)
-        )
-
-    def node(
-        self,
-        name: str,
-        node: PipelineNode,
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.RunNode:
+    def node(self, name: str, node: PipelineNode, scope: model.StepScope) -> model.RunNode:
         """Read a command, sweep or parallel step."""
         kind = node.kind.casefold()
         if kind not in _RUN:
@@ -187,6 +171,9 @@ class _Reader:
         each = int(str(distribution.get("process_count_per_instance") or 1))
         nodes = int(str(node.section("resources").get("instance_count") or 1))
         limits = node.section("limits")
+        timeout = pipeline_nodes.seconds_of(
+            limits.get("trial_timeout" if kind == "sweep" else "timeout")
+        )
         variables = {**node.section("environment_variables")}
         variables |= arm_body.section(trial, "environment_variables")
         return model.RunNode(
@@ -194,12 +181,12 @@ class _Reader:
             f"`{name}`",
             command,
             folder,
-            self.inputs(f"`{name}`", node.data, node.component, outer, produced),
+            self.inputs(f"`{name}`", node.data, node.component, scope),
             {key: _type(node, key, item) for key, item in node.declared_outputs.items()},
             variables={str(key): str(value) for key, value in variables.items()},
             processes=nodes * each if distribution else 1,
             distribution=str(distribution.get("type") or "").casefold(),
-            timeout=_seconds(limits.get("trial_timeout" if kind == "sweep" else "timeout")),
+            timeout=None if timeout is None else parse_iso(timeout),
             reusable=False,
             trials=_trials(node) if kind == "sweep" else None,
             parallel=_parallel(name, node, folder) if task and folder else None,
@@ -210,8 +197,7 @@ class _Reader:
         label: str,
         data: Mapping[str, Data],
         component: Mapping[str, Data],
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
+        scope: model.StepScope,
     ) -> dict[str, model.Value]:
         """Return the inputs that have a value: set, or the component's default."""
         declared, bound = arm_body.section(component, INPUTS), {}
@@ -226,63 +212,30 @@ class _Reader:
             text = port.get("default") if text is None else text
             value = None
             if text is not None:
-                value = self.value(label, str(text), str(kind or "literal"), outer, produced)
+                value = self.value(label, str(text), str(kind or "literal"), scope)
             if value is not None:
                 bound[key] = value
             elif str(port.get("optional", False)).casefold() != "true":
                 raise Permanent("MissingInput", f"the input `{key}` of {label} has no value")
         return bound
 
-    def value(
-        self,
-        label: str,
-        text: str,
-        kind: str,
-        outer: Mapping[str, model.Value],
-        produced: Mapping[str, Mapping[str, model.Produced]],
-    ) -> model.Value | None:
+    def value(self, label: str, text: str, kind: str, scope: model.StepScope) -> model.Value | None:
         """Resolve the text of an input; None for an input of the pipeline without a value."""
-        rounds = control_flow.rounds_of(text)
-        if rounds is not None:
-            every, paths = rounds
-            values = [self.value(label, spelt(*path), kind, outer, produced) for path in paths]
-            return model.LoopOutput(
-                tuple(v for v in values if isinstance(v, model.Produced)), every
-            )
-        expression = only(text)
-        if expression is not None:
-            match expression.path:
-                case ("parent", "inputs", *names):
-                    return outer.get(".".join(names))
-                case ("parent", "jobs", step, "outputs", name) if name in produced.get(step, {}):
-                    return produced[step][name]
-            raise Permanent("InvalidPipeline", f"`{text}` of {label} refers to nothing")
-        if kind.casefold() not in _PLAIN:
+        value = scope.value(text, label)
+        is_plain = kind.casefold() in _PLAIN or only(text) is not None
+        if isinstance(value, model.Literal) and not is_plain:
             asset = "model" if kind.casefold().endswith("_model") else "data"
             return model.LocalData(self.files(asset, text))
-        for inside in reversed(list(find(text))):
-            head, side, *names = (*inside.path, "")
-            value = outer.get(".".join(names[:-1])) if (head, side) == (PARENT, INPUTS) else None
-            if isinstance(value, model.Literal):
-                text = text[: inside.start] + value.text + text[inside.end :]
-        return model.Literal(text)
+        return value
 
     def files(self, kind: str, text: str) -> Path:
-        """Return the file or folder that a path, a URI or the id of an asset names.
-
-        Raises:
-            Permanent: it is missing.
-        """
+        """Return the file or folder that a path, a URI or the id of an asset names."""
         if is_local(text) and not text.startswith("/subscriptions/"):
             path = files.real(self.base / local_path(text))
             if not path.exists():
                 raise Permanent("NoFiles", f"there is no `{text}` in `{self.base}`")
             return path
-        reference = text if text.startswith("azureml://") else text.removeprefix("azureml:")
-        uri = text
-        if reference.startswith("/subscriptions/") or text.startswith("azureml:"):
-            is_asset = "://" not in reference
-            uri = asset_uri(self.workspace, kind, f"azureml:{reference}") if is_asset else text
+        uri = uri_of(self.workspace, kind, text)
         return files.real(located(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
 
 
@@ -291,11 +244,6 @@ def _type(node: PipelineNode, key: str, item: Data) -> str:
     said = item if isinstance(item, Mapping) else {}
     kinds = (said.get("jobOutputType"), said.get("job_output_type"), port.get("type"))
     return str(next((kind for kind in kinds if kind), "uri_folder")).casefold()
-
-
-def _seconds(value: Data) -> float | None:
-    text = pipeline_nodes.seconds_of(value)
-    return None if text is None else parse_iso(text)
 
 
 def _trials(node: PipelineNode) -> model.Trials:

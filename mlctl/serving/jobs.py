@@ -42,9 +42,6 @@ def create(
     """Run the code of a job, and submit it with the results.
 
     Code runs only for a job that the workspace accepts. Local paths in it are relative to `base`.
-
-    Raises:
-        ServiceError: as `creation.create`, or its code, data or components are missing.
     """
     is_pipeline = request.properties.get("jobType") == "Pipeline"
     to_run = {"": CodeResult(Workload(), {})} if is_pipeline else {}

@@ -72,9 +72,7 @@ class Worker:
         script = folder / "code" / deployment.script.relative_to(deployment.code)
         self.output = output
         self._number = 0
-        self._process = Process.start(
-            interpreter, script, folder, names, "worker", program="serve.py"
-        )
+        self._process = Process.start(interpreter, script, folder, names, "worker", kind="server")
         try:
             self.ask(_START_S, init=True, output=str(output), logs=str(folder / "logs"))
         except TooLate:
@@ -268,12 +266,7 @@ class Servers:
 
 
 def start(workspace: WorkspaceHandle, resource: StoredResource, code: CodeSettings) -> OnlineServer:
-    """Start the server of an online deployment.
-
-    Raises:
-        Permanent: its code cannot run here.
-        ScriptError: the script cannot be imported, or its `init` fails.
-    """
+    """Start the server of an online deployment."""
     deployment = of_body(workspace, resource.address, resource.body, code)
     log = scoring.log_file(workspace, resource.address) or Path(os.devnull)
     return OnlineServer(deployment, OnlineLimits.of(resource.body), log, code)

@@ -90,6 +90,37 @@ class Document:
         return Positions(self.source, self.source.text[self.begin : self.end], self.line)
 
 
+@dataclass(frozen=True, eq=False)
+class DocumentView(Document):
+    """A document that shows another one, the `whole`, or a part of it, at other pointers."""
+
+    whole: Document | None = None
+
+    def within_whole(self, at: Pointer) -> Pointer:
+        """Return where a value is in the whole document."""
+        return at
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """Return a label in the whole document."""
+        assert self.whole is not None
+        return self.whole.label(self.within_whole(at), text, key=key)
+
+    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
+        """Return the documents of files that set the value in the whole document."""
+        assert self.whole is not None
+        return self.whole.holders(self.within_whole(at))
+
+    def written(self, at: Pointer) -> str | None:
+        """Return the text of a scalar as written."""
+        assert self.whole is not None
+        return self.whole.written(self.within_whole(at))
+
+    def from_environment(self, at: Pointer) -> bool:
+        """Whether the value comes from an environment variable."""
+        assert self.whole is not None
+        return self.whole.from_environment(self.within_whole(at))
+
+
 def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) -> list[Document]:
     """Return the documents of a text; `name` is the path as the user gave it.
 

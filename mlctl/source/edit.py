@@ -63,11 +63,7 @@ class Rewrite:
 
 
 def replaced(span: Span, value: Data) -> Edit:
-    """Replace a value.
-
-    Raises:
-        CannotEdit: the old value has comments of its own.
-    """
+    """Replace a value; raises CannotEdit if the old value has comments of its own."""
     if span.line != span.end_line and "#" in span.text:
         raise CannotEdit("the old value has comments")
     begin, end = _offsets(span)

@@ -118,11 +118,7 @@ class Gaps:
         return " ".join(match[0].split())
 
     def finish(self) -> None:
-        """Skip the rest.
-
-        Raises:
-            OddLayout: it is more than white space.
-        """
+        """Skip the rest; raises OddLayout if it is more than white space."""
         if self._next() < len(self.text) or self.text[self.at :].strip():
             raise self.odd("something follows the last document")
 

@@ -6,10 +6,10 @@ import copy
 from collections.abc import Iterable, Mapping
 
 from mlctl import pointer
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import dataclass, field, replace
 from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
-from mlctl.source.document import Document
+from mlctl.source.document import Document, DocumentView
 
 COMMAND_LINE = "<command line>"
 
@@ -30,6 +30,11 @@ class OverlaidDocument(Document):
 
     below: tuple[Document, ...] = ()
     places: Mapping[Pointer, Span] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, top: Document, data: dict[str, Data], *below: Document) -> OverlaidDocument:
+        """Return `data` in the place of `top`, with the positions of `below`."""
+        return cls(top.source, data, top.index, top.line, top.begin, top.end, below)
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """Return the place of the value in a flag, else in the uppermost document with it."""
@@ -77,41 +82,31 @@ class OverlaidDocument(Document):
 
 
 @dataclass(frozen=True, eq=False)
-class Part(Document):
-    """The part at `root` of the document `whole`, as a document of its own."""
+class DocumentPart(DocumentView):
+    """The part at `root` of a document, as a document of its own."""
 
-    whole: Document | None = None
     root: Pointer = ()
 
     @classmethod
-    def of(cls, whole: Document, root: Pointer) -> Part:
+    def of(cls, whole: Document, root: Pointer) -> DocumentPart:
         """Return the mapping at `root`."""
         data = pointer.get(whole.data, root)
         return cls(whole.source, data, whole.index, whole.line, whole.begin, whole.end, whole, root)
 
-    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """Return a label in the whole document."""
-        assert self.whole is not None
-        return self.whole.label((*self.root, *at), text, key=key)
+    @property
+    def may_hold_secrets(self) -> bool:
+        """Nothing that is not found in the whole document, which is checked itself."""
+        return False
 
-    def holders(self, at: Pointer) -> list[tuple[Document, Pointer]]:
-        """Return the whole document, and where the value is in it."""
-        assert self.whole is not None
-        return self.whole.holders((*self.root, *at))
-
-    def written(self, at: Pointer) -> str | None:
-        """Return the text of the scalar at `at` as written."""
-        assert self.whole is not None
-        return self.whole.written((*self.root, *at))
+    def within_whole(self, at: Pointer) -> Pointer:
+        """Return where a value of the part is in the whole document."""
+        return (*self.root, *at)
 
 
 def merge_patch(document: Document, patch: Document) -> OverlaidDocument:
     """Apply a JSON Merge Patch (RFC 7396): `null` removes, a list replaces a list."""
     data = _patched(document.data, patch.data)
-    return OverlaidDocument(
-        *(document.source, data, document.index, document.line, document.begin, document.end),
-        below=(patch, document),
-    )
+    return OverlaidDocument.over(document, data, patch, document)
 
 
 def overlay(values: Iterable[FlagValue], *below: Document) -> OverlaidDocument:
@@ -143,8 +138,7 @@ def with_flag_values(
     spans = {at: Span(source, 0, start, 0, end) for at, (start, end) in places.items()}
     if not below:
         return OverlaidDocument(source, data, places=spans)
-    top = below[0]
-    return OverlaidDocument(top.source, data, top.index, top.line, top.begin, top.end, below, spans)
+    return replace(OverlaidDocument.over(below[0], data, *below), places=spans)
 
 
 def _merged(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:

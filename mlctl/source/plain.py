@@ -116,11 +116,7 @@ def _collection(event: CollectionStartEvent, depth: int) -> Data:
 
 @lru_cache(_CACHED)
 def _value(text: str) -> Data:
-    """Return the value of a plain scalar.
-
-    Raises:
-        _NotPlain: it has none, or not the one that it seems to have.
-    """
+    """Return the value of a plain scalar; _NotPlain if it has none, or not the apparent one."""
     tag = scalars.tag_of_plain(text)
     try:
         value = scalars.convert(tag, text)

@@ -17,7 +17,6 @@ from urllib.parse import parse_qsl, quote, unquote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mlctl.dataclasses import dataclass
 from mlctl.durations import elapsed
 from mlctl.emulator.http.messages import Request, Response, json_response
 from mlctl.pointer import Data
@@ -44,7 +43,7 @@ _HEADERS = {
 }
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _BEAT_S, _QUIET_S = 0.25, 15.0  # of the stream: how often it looks, and when it says it lives
-_LEAST_S = 1.0  # of the stream: how often it looks, and sends a sign of life
+_LEAST_S = 1.0  # of the stream: between two changes
 _FEW = 12  # events of the overview
 _PLAN_S = 5.0  # how long a plan of the same files is shown
 
@@ -64,20 +63,15 @@ Made = tuple[str, str, Mapping[str, object]]  # a template, a title, and the val
 Maker = Callable[[list[str], Query], Made]
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a command provides to the pages: a plan of the folder as text; None without a folder."""
-
-    plan: Callable[[], Mapping[str, object]] | None = None
-
-
 class Site:
-    """The studio of one workspace."""
+    """The studio of one workspace; `plan` returns the plan of its folder as text, if it has one."""
 
-    def __init__(self, watch: Watch, token: str, desk: Desk = Desk()) -> None:
+    def __init__(
+        self, watch: Watch, token: str, plan: Callable[[], Mapping[str, object]] | None = None
+    ) -> None:
         self._watch = watch
         self._token = token
-        self._desk = desk
+        self._make_plan = plan
         self._plan: tuple[object, float, Mapping[str, object]] | None = None
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
@@ -130,20 +124,31 @@ class Site:
 
     def _pages(self) -> Mapping[tuple[str, int], Maker]:
         """Return the maker of each page, by the first name of its path and the number of names."""
+        watch, backend = self._watch, self._watch.backend
+
+        def listed(page: str, values: Callable[[Query], object]) -> Maker:
+            return lambda _, query: (page, page.capitalize(), {page: values(query)})
+
         pages: dict[tuple[str, int], Maker] = {
             ("", 1): self._overview,
-            ("clusters", 1): self._clusters,
+            ("clusters", 1): listed(
+                "clusters", lambda query: views.paginate(views.clusters(watch), query)
+            ),
             ("clusters", 2): self._cluster,
-            ("jobs", 1): self._jobs,
+            ("jobs", 1): listed("jobs", lambda query: views.jobs(watch, query)),
             ("jobs", 2): self._job,
             ("outputs", 2): self._outputs,
-            ("endpoints", 1): self._endpoints,
+            ("endpoints", 1): listed("endpoints", lambda query: views.endpoints(backend, query)),
             ("endpoints", 4): self._logs,
         }
-        if self._desk.plan is not None:
+        if self._make_plan is not None:
             pages["plan", 1] = self._planned
         if self._watch.local is not None:
-            pages["happened", 1] = self._events
+            pages["happened", 1] = lambda *_: (
+                "events",
+                "Events",
+                {"lines": views.event_lines(watch, MOST_EVENTS)},
+            )
             pages["cloud", 1] = self._cloud
             pages["forecasts", 2] = self._forecast
         return pages
@@ -152,6 +157,7 @@ class Site:
         """Return a page; with `part` in the query only its middle, which changes."""
         watch = self._watch
         whole = "part" not in query
+        moment = control.status(watch.local.handle).moment if watch.local is not None else ""
         text = self._templates.get_template("shell.html" if whole else "part.html").render(
             {
                 "base": f"/{self._token}/",
@@ -162,11 +168,11 @@ class Site:
                 "scope": watch.backend.scope,
                 "backend": watch.backend.name,
                 "simulated": watch.local is not None,
-                "has_plan": self._desk.plan is not None,
+                "has_plan": self._make_plan is not None,
                 "weathers": actions.weathers(),
                 "states": views.STATES,
                 "speeds": SPEEDS,
-                "clock": self._clock(),
+                "clock": moment[:19].replace("T", " "),
                 "speed": watch.speed,
                 "bill": views.bill(watch),
                 **values,
@@ -175,29 +181,25 @@ class Site:
         headers = {**_HEADERS, "content-type": "text/html; charset=utf-8"}
         return Response(200, headers, text.encode())
 
-    def _clock(self) -> str:
-        if self._watch.local is None:
-            return ""
-        return control.status(self._watch.local.handle).moment[:19].replace("T", " ")
-
     def _overview(self, _names: list[str], _query: Query) -> Made:
         clusters = views.clusters(self._watch)
         simulated = self._watch.local is not None
         values = {
             "clusters": clusters,
-            "counts": views.node_states(clusters),
+            "counts": {
+                state: sum(cluster["states"][state] for cluster in clusters)
+                for state in views.STATES
+            },
             "jobs": views.jobs(self._watch, {}),
             "endpoints": views.endpoints(self._watch.backend, {}),
             "lines": views.event_lines(self._watch, _FEW) if simulated else [],
         }
         return "overview", "Overview", values
 
-    def _clusters(self, _names: list[str], query: Query) -> Made:
-        clusters = views.paginate(views.clusters(self._watch), query)
-        return "clusters", "Clusters", {"clusters": clusters}
-
     def _cluster(self, names: list[str], query: Query) -> Made:
-        matching = [cluster for cluster in views.clusters(self._watch) if cluster.name == names[0]]
+        matching = [
+            cluster for cluster in views.clusters(self._watch) if cluster["name"] == names[0]
+        ]
         if not matching:
             raise NotFound("NoCluster", f"There is no cluster `{names[0]}`.", status=404)
         lanes = ""
@@ -209,9 +211,6 @@ class Site:
                 lanes = svg.timeline(now - start, drawn, ticks) + page_parts.legend(drawn)
         nodes = views.paginate(views.nodes(self._watch.backend, names[0]), query)
         return "cluster", names[0], {"cluster": matching[0], "nodes": nodes, "lanes": lanes}
-
-    def _jobs(self, _names: list[str], query: Query) -> Made:
-        return "jobs", "Jobs", {"jobs": views.jobs(self._watch, query)}
 
     def _job(self, names: list[str], query: Query) -> Made:
         job = views.job(self._watch, names[0], query)
@@ -228,10 +227,6 @@ class Site:
         values = {"forecast": forecast, "job": job, "now": actions.NOW}
         return "forecast", "Forecast", values
 
-    def _endpoints(self, _names: list[str], query: Query) -> Made:
-        endpoints = views.endpoints(self._watch.backend, query)
-        return "endpoints", "Endpoints", {"endpoints": endpoints}
-
     def _logs(self, names: list[str], _query: Query) -> Made:
         endpoint, _, deployment = names
         text = views.logs(self._watch.backend, endpoint, deployment)
@@ -239,18 +234,15 @@ class Site:
 
     def _planned(self, _names: list[str], _query: Query) -> Made:
         """Return the plan of the folder, refreshed after a file is saved, or after some seconds."""
-        assert self._desk.plan is not None
+        assert self._make_plan is not None
         now, version = time.monotonic(), self._watch.saved
         if self._plan is None or self._plan[0] != version or now > self._plan[1]:
-            plan = self._desk.plan()
+            plan = self._make_plan()
             self._plan = version, time.monotonic() + _PLAN_S, plan
         return "plan", "Plan", {"plan": self._plan[2]}
 
-    def _events(self, _names: list[str], _query: Query) -> Made:
-        return "events", "Events", {"lines": views.event_lines(self._watch, MOST_EVENTS)}
-
     def _cloud(self, _names: list[str], _query: Query) -> Made:
-        clusters = [cluster.name for cluster in views.clusters(self._watch)]
+        clusters = [cluster["name"] for cluster in views.clusters(self._watch)]
         cloud = views.weather(self._watch)
         values = {"cloud": cloud, "clusters": clusters, "choices": actions.CHOICES}
         return "cloud", "Faults and weather", values

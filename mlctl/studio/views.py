@@ -17,7 +17,6 @@ from mlctl.backends.ports.jobs import (
     SupportsJobs,
     SupportsOutputs,
 )
-from mlctl.dataclasses import dataclass
 from mlctl.kinds import Address
 from mlctl.pointer import Data
 from mlctl.render.cloud import jobs as job_text
@@ -39,27 +38,8 @@ _ENDPOINTS = {"online-endpoint": "online-deployment", "batch-endpoint": "batch-d
 _QUIET = ("MB_START", "MB_DONE")  # too many to print
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A cluster: its nodes by state, and its cost (None: unknown)."""
-
-    name: str
-    size: str
-    tier: str
-    minimum: int
-    maximum: int
-    states: Mapping[str, int]
-    resizing: bool
-    cost: float | None
-
-    @property
-    def nodes(self) -> int:
-        """Count all nodes, including those on their way."""
-        return sum(self.states.values())
-
-
-def clusters(watch: Watch) -> list[Cluster]:
-    """Return the clusters by name."""
+def clusters(watch: Watch) -> list[dict[str, Any]]:
+    """Return the clusters by name: nodes by state, and the cost (None: unknown)."""
     costs = {row.name: row.cost for row in _usage(watch) if row.kind == "cluster"}
     return [
         _cluster(live, costs.get(live.address.name))
@@ -68,28 +48,24 @@ def clusters(watch: Watch) -> list[Cluster]:
     ]
 
 
-def _cluster(live: Live, cost: float | None) -> Cluster:
+def _cluster(live: Live, cost: float | None) -> dict[str, Any]:
     inner: Mapping[str, Any] = live.body["properties"].get("properties") or {}
     counts = inner.get("nodeStateCounts") or {}
     scale = inner.get("scaleSettings") or {}
     states = {state: int(counts.get(f"{state}NodeCount") or 0) for state in STATES}
     current = int(inner.get("currentNodeCount") or 0)
     states["allocating"] = max(int(inner.get("targetNodeCount") or 0) - current, 0)
-    return Cluster(
-        live.address.name,
-        str(inner.get("vmSize", "")),
-        "low priority" if inner.get("vmPriority") == "LowPriority" else "dedicated",
-        int(scale.get("minNodeCount") or 0),
-        int(scale.get("maxNodeCount") or 0),
-        states,
-        inner.get("allocationState") == "Resizing",
-        cost,
-    )
-
-
-def node_states(every: Sequence[Cluster]) -> dict[str, int]:
-    """Count the nodes of all clusters by state."""
-    return {state: sum(cluster.states[state] for cluster in every) for state in STATES}
+    return {
+        "name": live.address.name,
+        "size": str(inner.get("vmSize", "")),
+        "tier": "low priority" if inner.get("vmPriority") == "LowPriority" else "dedicated",
+        "minimum": int(scale.get("minNodeCount") or 0),
+        "maximum": int(scale.get("maxNodeCount") or 0),
+        "states": states,
+        "nodes": sum(states.values()),  # including those on their way
+        "resizing": inner.get("allocationState") == "Resizing",
+        "cost": cost,
+    }
 
 
 def nodes(backend: Backend, cluster: str) -> list[dict[str, object]]:
@@ -146,13 +122,13 @@ def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
     limit = None if watch.local is not None else _JOBS_READ * read
     every = [] if backend_jobs is None else backend_jobs.list(view=JobListView.ACTIVE, limit=limit)
     statuses = Counter(job.status for job in every)
-    text = query.get("q", "").casefold()
-    chosen = [
-        job
-        for job in every
-        if query.get("status", "") in ("", job.status)
-        and (not text or text in _words(job).casefold())
-    ]
+    text, status = query.get("q", "").casefold(), query.get("status", "")
+    chosen = []
+    for job in every:
+        properties = job.body["properties"]
+        words = f"{job.name} {properties.get('displayName')} {properties.get('endpointName')}"
+        if status in ("", job.status) and text in words.casefold():
+            chosen.append(job)
     page = paginate(chosen, query)
     return {
         **page,
@@ -160,11 +136,6 @@ def jobs(watch: Watch, query: Mapping[str, str]) -> dict[str, Any]:
         "statuses": statuses,
         "read": read + 1 if len(every) == limit and read < _MOST_TIMES else None,
     }
-
-
-def _words(job: Job) -> str:
-    properties = job.body["properties"]
-    return f"{job.name} {properties.get('displayName')} {properties.get('endpointName')}"
 
 
 def paginate(rows: Sequence[Any], query: Mapping[str, str]) -> dict[str, Any]:
@@ -274,11 +245,7 @@ def job_lines(watch: Watch, name: str) -> list[str]:
 
 
 def outputs(backend: Backend, name: str) -> list[dict[str, Any]]:
-    """Return the files of a job, logs first, each with its beginning; none if they are gone.
-
-    Raises:
-        NotFound: there is no such job.
-    """
+    """Return the files of a job, logs first, each with its beginning; none if they are gone."""
     jobs: object = _jobs(backend)
     files = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else iter(())
     texts = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
@@ -19,7 +19,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Report
-from mlctl.render.page.svg import Lane, Spell
+from mlctl.render.page.svg import Lane, Stretch
 from mlctl.schema.text import counted
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane import control, replay
@@ -53,7 +53,7 @@ class Points:
             del self.times[1:-1:2], self.rows[1:-1:2]
 
 
-class History:
+class NodeHistory:
     """The nodes of a workspace's clusters over time, and its last events."""
 
     def __init__(self, workspace_id: int) -> None:
@@ -74,7 +74,8 @@ class History:
         for event in events:
             if not self.bill.times or event.at >= self.bill.times[-1] + BILL_EVERY_S:
                 self.bill.add(event.at, (spent(),))
-            if not self._is_mine(event.facts):
+            names = [event.facts[key] for key in ("job", "cluster", "pool") if key in event.facts]
+            if names and not str(names[0]).startswith(self.prefix):
                 continue
             renamed = with_resource_names(event)
             mine.append(renamed)
@@ -99,17 +100,13 @@ class History:
             begins = list(spells[number])
             ends = [at for _, at in begins[1:]] + [now]
             lane = [
-                Spell(state.name.lower(), begin - start, end - start)
+                Stretch(state.name.lower(), begin - start, end - start)
                 for (state, begin), end in zip(begins, ends, strict=True)
                 if end > begin and state is not None
             ]
             if lane:
                 lanes.append(Lane(f"node {number}", tuple(lane)))
         return start, lanes
-
-    def _is_mine(self, facts: Mapping[str, object]) -> bool:
-        names = [facts[key] for key in ("job", "cluster", "pool") if key in facts]
-        return not names or str(names[0]).startswith(self.prefix)
 
     def _remember(self, cluster: str, event: LoggedEvent) -> None:
         number = int(str(event.facts["node"]))
@@ -144,7 +141,7 @@ class Watch:
         self.speed = 0
         self.says = ""
         self.listeners = 0
-        self.history: History | None = None
+        self.history: NodeHistory | None = None
         self._folders = folders
         self._lock = threading.RLock()
         self._follower: replay.Follower | None = None
@@ -178,11 +175,7 @@ class Watch:
             last = now
 
     def look(self, elapsed: float) -> None:
-        """Advance played time by so many real seconds, and check for changes.
-
-        Raises:
-            ServiceError: the workspace cannot be read.
-        """
+        """Advance played time by so many real seconds, and check for changes."""
         self._check_files()
         if self.local is None:
             self._looked += elapsed
@@ -192,7 +185,7 @@ class Watch:
             return
         if self.speed:
             with self._lock:
-                self.advance(min(elapsed, _MOST_STEP_S) * self.speed)
+                control.wait(self.local.handle, min(elapsed, _MOST_STEP_S) * self.speed)
         with self.local.handle.store.read() as db:
             version = (
                 db.execute("PRAGMA data_version").fetchone(),
@@ -214,14 +207,6 @@ class Watch:
             self.saved = stamp
             self._change()
 
-    def advance(self, seconds: float) -> None:
-        """Advance virtual time.
-
-        Raises:
-            ServiceError: there is none here.
-        """
-        control.wait(self.cloud.handle, seconds)
-
     @property
     def cloud(self) -> LocalBackend:
         """Return the simulated cloud.
@@ -235,23 +220,15 @@ class Watch:
         return self.local
 
     def act(self, action: Callable[[LocalBackend], str]) -> str:
-        """Change something in the simulated cloud; describe what was done.
-
-        Raises:
-            ServiceError: refused; or the workspace is a real one.
-        """
+        """Change something in the simulated cloud; describe what was done."""
         with self._lock:
             text = action(self.cloud)
             self.follow()
             self._change(text)
         return text
 
-    def follow(self) -> History:
-        """Return the history of the simulated cloud, up to now.
-
-        Raises:
-            ServiceError: there is none here.
-        """
+    def follow(self) -> NodeHistory:
+        """Return the history of the simulated cloud, up to now."""
         handle = self.cloud.handle
         with self._lock:
             with handle.store.read() as db:
@@ -259,7 +236,7 @@ class Watch:
             history, follower = self.history, self._follower
             is_other = history is None or history.workspace != workspace
             if history is None or is_other or follower is None or follower.was_reset():
-                history = self.history = History(workspace)
+                history = self.history = NodeHistory(workspace)
                 follower = self._follower = replay.Follower(handle.store, detail=False)
             is_first = not history.bill.times
             spent = partial(_spent, follower, history.prefix)

@@ -92,7 +92,8 @@ class SimulatedWorkspace:
             UnknownEnvironment: it has no such environment.
         """
         with _places():
-            files = self._found(paths)
+            listed = [paths] if isinstance(paths, str | Path) else paths
+            files = [os.path.relpath(self.folder / path) for path in listed]
             project = mlctl.read_project(files, env)
             return mlctl.plan(files, self.backend, project=project, destroy=destroy, **settings)
 
@@ -185,10 +186,6 @@ class SimulatedWorkspace:
         sdk_client, self._transport = sdk.client(self.emulator, *names)
         self._cloud = os.environ[sdk.CLOUD]
         return sdk_client
-
-    def _found(self, paths: Paths) -> list[str]:
-        listed = [paths] if isinstance(paths, str | Path) else paths
-        return [os.path.relpath(self.folder / path) for path in listed]
 
 
 def _seconds(duration: Duration) -> float:

@@ -20,7 +20,7 @@ from mlctl.planning.steps.work import Work
 from mlctl.planning.unfinished.journal import JournalFile, Journals
 from mlctl.planning.unfinished.snapshots import Snapshots
 from mlctl.pointer import dotted
-from mlctl.render.findings.positions import place
+from mlctl.render.findings.machine import place
 from mlctl.render.plan import unfinished
 from mlctl.service_errors import PropertyError
 from mlctl.workflow.model import NewText, Planned, ignore

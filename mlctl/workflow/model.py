@@ -17,7 +17,7 @@ from mlctl.kinds import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.blue_green.successors import NONE, Successors
 from mlctl.planning.live_state import LiveState
-from mlctl.planning.model import Plan, Unfinished
+from mlctl.planning.model import Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps.work import Work, work
@@ -203,30 +203,24 @@ def refresh_settled(
     *,
     timeout: float,
     note: Callable[[str], object],
-    of: str | None = None,
-    superseded: Collection[Address] = (),
-    unfinished: Collection[Unfinished] = (),
+    read: Callable[[Graph, Backend], LiveState] = refresh,
 ) -> LiveState:
-    """Return the live state once no operation is running on a resource of the graph or project.
+    """Return what is `read` once no operation is running on a resource of the graph or project.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
-    live_state = refresh(graph, backend, of=of, superseded=superseded, unfinished=unfinished)
+    live_state = read(graph, backend)
     ours = {*graph.resources, *live_state.unfinished}
     declared = {address: live for address, live in live_state.live.items() if address in ours}
     declared |= {live.address: live for live in live_state.owned}
     if not wait_until_settled(backend, declared, timeout=timeout, note=note):
         return live_state
-    return refresh(graph, backend, of=of, superseded=superseded, unfinished=unfinished)
+    return read(graph, backend)
 
 
 def wait_until_settled(
-    backend: Backend,
-    live: Mapping[Address, Live],
-    *,
-    timeout: float,
-    note: Callable[[str], object],
+    backend: Backend, live: Mapping[Address, Live], *, timeout: float, note: Callable[[str], object]
 ) -> bool:
     """Wait for running operations on live resources; return whether there were any.
 

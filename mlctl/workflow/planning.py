@@ -188,26 +188,13 @@ class _Planning:
     def _refresh(
         self, graph: Graph, successors: Successors, unfinished: Sequence[Unfinished]
     ) -> LiveState:
-        of = self.ownership.project if self.options.prune else None
-        superseded = successors.keys()
-        if self.options.settle_s is None:
-            return refresh(
-                graph,
-                self.backend,
-                destroying=self.options.destroying,
-                of=of,
-                superseded=superseded,
-                unfinished=unfinished,
-            )
-        return refresh_settled(
-            graph,
-            self.backend,
-            timeout=self.options.settle_s,
-            note=self.context.note,
-            of=of,
-            superseded=superseded,
-            unfinished=unfinished,
-        )
+        options, note = self.options, self.context.note
+        of = self.ownership.project if options.prune else None
+        read = partial(refresh, of=of, superseded=successors.keys(), unfinished=unfinished)
+        if options.settle_s is None:
+            return read(graph, self.backend, destroying=options.destroying)
+        timeout = options.settle_s
+        return refresh_settled(graph, self.backend, timeout=timeout, note=note, read=read)
 
     def _pruning(self, loaded: LoadedConfig, files: Files) -> Prune | None:
         """Return what may be pruned; None if nothing is."""
@@ -217,11 +204,7 @@ class _Planning:
         return Prune(elsewhere, self.options.prune_limit)
 
     def _declared_elsewhere(self, loaded: LoadedConfig, files: Files) -> Set[Address]:
-        """Return the addresses that the other files in the folder of `mlctl.yml` declare.
-
-        Raises:
-            UnreadableFolder: one of them cannot be read.
-        """
+        """Return what the project's other files declare; UnreadableFolder if one is unreadable."""
         document = self.context.project.document
         report = Report(select=frozenset({"MLC0"}))
         absolute = cache(lambda folder: Path(folder).absolute())
@@ -286,9 +269,9 @@ def plan_loaded(
 
 def _is_waived(finding: Diagnostic, report: Report) -> bool:
     """Whether a finding is an ignored error about names, which only Azure can check."""
-    asked = Report(report.ignore, report.select)
-    asked.add(finding)
-    return finding.rule is NAME_TAKEN and not len(asked)
+    heard = Report(report.ignore, report.select)
+    heard.add(finding)
+    return finding.rule is NAME_TAKEN and not len(heard)
 
 
 def _find_declared(graph: Graph, target: str) -> Address:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from mlctl import files, source
 from mlctl.backends.ports.backend import Backend, SupportsNames
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Address, kind_of

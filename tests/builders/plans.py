@@ -106,7 +106,7 @@ def carried_out(
     *,
     parallelism: int = 4,
     stop: threading.Event | None = None,
-    retry: RetryOptions | None = None,
+    retry: RetryOptions = RetryOptions(),
     journal: Journal | None = None,
 ) -> list[StepEvent]:
     """Everything that happened when the work was done."""

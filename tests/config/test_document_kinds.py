@@ -8,7 +8,7 @@ import pytest
 
 from mlctl import schema, source
 from mlctl.diagnostics import Report
-from mlctl.kinds.registry import OTHERS
+from mlctl.kinds.registry import others as others_by_name
 from tests.builders.shell import Run, cluster
 
 SCHEMAS = "$schema: https://azuremlschemas.azureedge.net/latest"
@@ -188,7 +188,7 @@ def test_a_job_without_a_schema_is_known_by_its_type(mlctl: Run, tmp_path: Path,
     assert "a.yml: read as a job" in mlctl("validate", "a.yml").err
 
 
-@pytest.mark.parametrize("others", sorted({name for name, _ in OTHERS.values()}))
+@pytest.mark.parametrize("others", sorted({name for name, _ in others_by_name().values()}))
 def test_what_others_make_has_a_schema_that_refuses_another_document(others: str) -> None:
     rules = schema.load(f"others/{others}")
     (document,) = source.load("x.yml", b"a: b\n", Report())

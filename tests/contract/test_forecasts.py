@@ -6,6 +6,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli.forecast.subject import with_live
 from mlctl.config.graph import Graph
 from mlctl.forecast.batch.reading import Wanted, read
+from mlctl.forecast.fields import file_of
 from mlctl.simulator.engine.model import Tier
 from mlctl.workload import Workload
 from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, deployment, endpoint, model
@@ -34,4 +35,4 @@ def test_a_forecast_reads_the_deployment_and_its_cluster_as_they_are(backend: Ba
         assert (spec.tier, spec.min_instances, spec.max_instances) == (Tier.LOW_PRIORITY, 1, 7)
         assert (job.mini_batch_size, job.concurrency, job.instance_count) == (20, 3, 5)
         assert (job.max_retries, job.timeout_s) == (1, 600)
-        assert [file for _, _, file in subject.origins()] == [None, None]
+        assert file_of(subject.deployment) is file_of(subject.cluster) is None

@@ -94,3 +94,18 @@ def test_names_are_counted_wherever_they_are_bound(tmp_path: Path) -> None:
     assert [name for name in bound if names.is_empty(name)] == [
         *("_given", "each", "held", "one", "other", "wanted")
     ]
+
+
+def test_a_call_unpacks_no_tuple_that_is_written_on_the_spot(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("f(*a)\nf(\n  *(a, b),\n c=d)\n")
+    assert [*names.unpacked_tuples([tmp_path])] == [
+        f"{tmp_path}/a.py:3: a call unpacks a tuple written in it"
+    ]
+
+
+def test_a_class_name_has_one_meaning(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("class Plan: ...\nclass _Reader: ...\n")
+    (tmp_path / "b.py").write_text("\nclass Plan: ...\nclass _Reader: ...\nclass Step: ...\n")
+    assert [*names.repeated_classes([tmp_path])] == [
+        f"{tmp_path}/a.py:1, {tmp_path}/b.py:2: 2 classes are called Plan"
+    ]

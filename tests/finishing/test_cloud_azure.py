@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.lease import Holder, LeaseLost
-from mlctl.finishing.progress import Outcome
+from mlctl.finishing.progress import Ending
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent
 from tests.builders.azure import Azure
@@ -21,7 +21,7 @@ from tests.finishing.worlds import NAME, SURE, SURE_CPU
 def test_a_job_is_finished_on_azure_and_leaves_nothing_behind(meeting: Meeting) -> None:
     client = meeting.client()
     controller = meeting.controller(client)
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     assert [run.status for run in controller.progress.runs] == ["Completed"] * 3
     assert controller.progress.spent > 0
     assert not client.backend.read([SURE_CPU, SURE])
@@ -43,7 +43,7 @@ def test_another_machine_goes_on_after_a_kill(meeting: Meeting) -> None:
     client = meeting.client()
     second = meeting.controller(client)
     assert second.progress.under_way is not None
-    assert second.carry_out() is Outcome.DONE
+    assert second.carry_out() is Ending.DONE
     names = [job.name for job in client.backend.jobs.list()]
     assert sorted(names) == [NAME, f"{NAME}-2", f"{NAME}-3"]
     assert not client.backend.read([SURE_CPU, SURE])
@@ -127,7 +127,7 @@ def test_each_run_reads_a_folder_with_the_files_of_its_shard(sent: Meeting) -> N
         seen.append(stored(client))
 
     controller.cloud.submit = noted  # type: ignore[assignment, method-assign]
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     shards = ["shard-0001/a/f1.txt", "shard-0001/f2.txt", "shard-0002/f3.txt", "shard-0003/f4.txt"]
     texts = ["a/f1.txt", "f2.txt", "f3.txt", "f4.txt"]
     assert seen == [{f"{FOLDER}/{at}": text for at, text in zip(shards, texts, strict=True)}] * 3
@@ -152,7 +152,7 @@ def test_files_that_were_sent_need_not_be_on_the_machine_that_goes_on(sent: Meet
     sent.order(source="/another/machine")
     sends = [one.path for one in client.transport.seen if "shard-0" in one.path]
     assert len(sends) == 4
-    assert sent.controller(sent.client()).carry_out() is Outcome.DONE
+    assert sent.controller(sent.client()).carry_out() is Ending.DONE
     assert not stored(client)
 
 
@@ -163,7 +163,7 @@ def test_files_that_were_sent_are_removed_when_the_job_is_cancelled(sent: Meetin
     with pytest.raises(Killed):
         first.carry_out()
     assert len(stored(client)) == 4
-    assert sent.controller(sent.client()).cancel() is Outcome.CANCELLED
+    assert sent.controller(sent.client()).cancel() is Ending.CANCELLED
     assert not stored(client)
 
 

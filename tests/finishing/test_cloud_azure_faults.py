@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.finishing.progress import Outcome
+from mlctl.finishing.progress import Ending
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, ServiceError
@@ -26,7 +26,7 @@ _STORE = "*/blob/*"
 def done(meeting: Meeting, client: Azure) -> list[str]:
     """What was run, of a job that came to its end although something failed."""
     controller = meeting.controller(client)
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     runs = [run.name for run in controller.progress.runs]
     assert [run.reason for run in controller.progress.runs] == [""] * 3
     assert [run.status for run in controller.progress.runs] == ["Completed"] * 3
@@ -96,7 +96,7 @@ def test_an_endpoint_that_is_deleted_under_it_ends_it_and_leaves_nothing(
         return look
 
     controller.cloud.watch = deleted  # type: ignore[assignment, method-assign]
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert "no longer exists" in controller.progress.reason
     assert not client.backend.read([SURE_CPU])
 
@@ -161,7 +161,7 @@ def test_a_deployment_that_fails_on_every_node_is_given_up_after_two_equal_failu
     put(client.backend, BLUE, failing(client.backend.scope))
     meeting.order(version=meeting.controller(client).cloud.version(meeting.progress().order))
     controller = meeting.controller(client)
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert "2 runs failed with the same error" in controller.progress.reason
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
     assert len(client.backend.jobs.list()) == 2

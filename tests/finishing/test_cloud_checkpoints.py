@@ -41,6 +41,8 @@ def test_the_names_of_files_say_how_far_a_checkpoint_is(
         ({"step-20/a": 9, "step-20/_SUCCESS": 0}, 20),
         ({"step-20/a": 9, "step-20/b.tmp": 3}, None),
         ({"step-40.pt": 50, "step-60.pt": 100, "step-80.pt": 95}, 80),
+        ({"step-20.pt": 100, "step-40.pt": 90}, 40),  # nine tenths are enough
+        ({"step-20.pt": 100, "step-40.pt": 89}, 20),
     ],
 )
 def test_a_checkpoint_that_is_not_whole_is_not_trusted(

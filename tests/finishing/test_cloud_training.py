@@ -9,8 +9,7 @@ import pytest
 
 from mlctl.finishing.begin import TWIN_S
 from mlctl.finishing.cloud import WorkspaceCloud, checkpoint_uri
-from mlctl.finishing.controller import RunState
-from mlctl.finishing.progress import Outcome, Run
+from mlctl.finishing.progress import Ending, Run, RunState
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.control_plane import disruptions
 from mlctl.simulator.control_plane.jobs import workloads
@@ -44,7 +43,7 @@ def there() -> Meeting:
 def test_a_run_goes_on_from_the_checkpoint_that_is_in_the_storage(there: Meeting) -> None:
     client = there.client()
     controller = there.controller(client)
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     runs = controller.progress.runs
     assert runs[0].status == "Canceled"
     assert runs[-1].tier is Tier.DEDICATED
@@ -69,7 +68,7 @@ def test_another_machine_goes_on_with_a_training_job(there: Meeting) -> None:
         first.carry_out()
     client = there.client()
     second = there.controller(client)
-    assert second.carry_out() is Outcome.DONE
+    assert second.carry_out() is Ending.DONE
     names = [job.name for job in client.backend.jobs.list()]
     assert len(names) == len(set(names)) == len(second.progress.runs)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mlctl.finishing.begin import TWIN_S
-from mlctl.finishing.progress import Outcome
+from mlctl.finishing.progress import Ending
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import disruptions
@@ -44,7 +44,7 @@ def test_a_pipeline_that_is_lost_is_run_again_on_the_twin_of_its_cluster() -> No
     record = {"at": there.wall(), "event": "begun", "order": order.document()}
     backend.journals.append(NAME, record)
     controller = there.controller(client)
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     first, *_, last = controller.progress.runs
     assert (first.status, first.tier) == ("Canceled", Tier.LOW_PRIORITY)
     assert (last.status, last.tier) == ("Completed", Tier.DEDICATED)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.lease import Holder, LeaseHeld, LeaseLost
+from mlctl.dataclasses import replace
 from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.order import merge
-from mlctl.finishing.progress import Outcome, Progress
+from mlctl.finishing.progress import Ending, Progress
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.engine.model import HOUR, Tier
@@ -77,7 +78,7 @@ def test_a_controller_that_is_killed_at_any_record_is_taken_up_where_it_was(
         with pytest.raises(Killed):
             controller.carry_out()
         second = resumed(again.backend)
-        assert second.carry_out() is Outcome.DONE
+        assert second.carry_out() is Ending.DONE
         assert summary(second.progress) == summary(whole.progress)
         jobs = again.backend.jobs.list()
         assert sorted(job.name for job in jobs) == sorted(run.name for run in second.progress.runs)
@@ -97,7 +98,7 @@ def test_a_controller_that_dies_right_after_it_submitted_finds_its_run_again() -
         controller.carry_out()
     second = resumed(calm.backend)
     assert second.progress.under_way is not None
-    assert second.carry_out() is Outcome.DONE
+    assert second.carry_out() is Ending.DONE
     assert len(calm.backend.jobs.list()) == len(second.progress.runs)
 
 
@@ -123,11 +124,23 @@ def test_no_more_is_spent_than_the_budget_and_a_step(share: float) -> None:
     budget = whole.progress.spent * share
     bound = stormy()
     controller = begun(bound, ordered(bound, 4 * HOUR, max_cost=budget))
-    assert controller.carry_out() is Outcome.OVER_BUDGET
+    assert controller.carry_out() is Ending.OVER_BUDGET
     progress = controller.progress
     dearest = max(run.node_s * progress.order.dedicated_price / HOUR for run in whole.progress.runs)
     assert progress.spent <= budget + dearest
     assert "USD are spent, and the next step costs" in progress.reason
+
+
+def test_a_budget_of_exactly_what_is_left_to_do_is_enough() -> None:
+    calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=1), None)
+    order = ordered(calm)
+    cost = order.step_cost(order.sizes[0], Tier.LOW_PRIORITY)
+    controller = begun(calm, replace(order, max_cost=cost))
+    assert controller.carry_out() is Ending.DONE
+    short = world(1, (), RecoveryPolicy(Way.REMAINING, shards=1), None)
+    controller = begun(short, replace(order, max_cost=cost * 0.999))
+    assert controller.carry_out() is Ending.OVER_BUDGET
+    assert not controller.progress.runs
 
 
 def test_equal_failures_end_it() -> None:
@@ -135,7 +148,7 @@ def test_equal_failures_end_it() -> None:
     broken = world(1, (), policy, None, errorThreshold=0)
     order = ordered(broken, workload={"seconds_per_file": 60.0, "fail_probability": 1.0})
     controller = begun(broken, order)
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
     assert controller.progress.reason.startswith("2 runs failed with the same error: ")
 
@@ -152,7 +165,7 @@ def test_a_twin_is_made_when_it_is_needed_and_removed_at_the_end() -> None:
         make(address, body)
 
     controller.cloud.create = noted  # type: ignore[method-assign]
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     assert made == [str(SURE_CPU), str(SURE)]
     assert Tier.DEDICATED in {run.tier for run in controller.progress.runs}
     assert not lost.backend.read([SURE_CPU, SURE])
@@ -172,7 +185,7 @@ def test_a_twin_that_a_killed_controller_made_is_removed_by_the_next_one() -> No
     with pytest.raises(Killed):
         controller.carry_out()
     assert SURE_CPU in lost.backend.read([SURE_CPU])
-    assert resumed(lost.backend).carry_out() is Outcome.DONE
+    assert resumed(lost.backend).carry_out() is Ending.DONE
     assert not lost.backend.read([SURE_CPU, SURE])
 
 
@@ -183,10 +196,10 @@ def test_cancelling_ends_what_runs_and_removes_what_was_made() -> None:
     with pytest.raises(Killed):
         controller.carry_out()
     second = resumed(lost.backend)
-    assert second.cancel() is Outcome.CANCELLED
+    assert second.cancel() is Ending.CANCELLED
     assert [job.status for job in lost.backend.jobs.list()] == ["Canceled"]
     assert not lost.backend.read([SURE_CPU, SURE])
-    assert resumed(lost.backend).carry_out() is Outcome.CANCELLED
+    assert resumed(lost.backend).carry_out() is Ending.CANCELLED
 
 
 def test_an_endpoint_that_is_deleted_under_it_ends_it_and_nothing_is_left() -> None:
@@ -202,7 +215,7 @@ def test_an_endpoint_that_is_deleted_under_it_ends_it_and_nothing_is_left() -> N
         return look
 
     controller.cloud.watch = deleted  # type: ignore[assignment, method-assign]
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert "no longer exists" in controller.progress.reason
     assert not lost.backend.read([SURE_CPU, SURE])
 
@@ -210,7 +223,7 @@ def test_an_endpoint_that_is_deleted_under_it_ends_it_and_nothing_is_left() -> N
 def test_runs_that_are_refused_are_failures() -> None:
     calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=2), None)
     controller = begun(calm, ordered(calm, deployment="gone"))
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
     assert controller.progress.spent == 0
 
@@ -219,7 +232,7 @@ def test_a_twin_that_no_quota_allows_ends_a_job_that_runs_on_nothing_else() -> N
     lost = world(1, LOST, RecoveryPolicy(Way.DEDICATED, shards=2), None, sure=False)
     control.set_quotas(lost.backend.handle, lost.backend.location, {"total": 0})
     controller = begun(lost, ordered(lost, makes_twin=True))
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert controller.progress.reason.startswith("the dedicated twin cannot be created: ")
     assert not lost.backend.read([SURE_CPU, SURE])
 
@@ -229,7 +242,7 @@ def test_without_quota_for_a_twin_a_job_goes_on_with_low_priority(policy: Recove
     lost = world(1, LOST, policy, 3000.0, sure=False)
     control.set_quotas(lost.backend.handle, lost.backend.location, {"total": 0})
     controller = begun(lost, ordered(lost, 3000.0, makes_twin=True))
-    assert controller.carry_out() in (Outcome.DONE, Outcome.LATE)
+    assert controller.carry_out() in (Ending.DONE, Ending.LATE)
     assert {run.tier for run in controller.progress.runs} == {Tier.LOW_PRIORITY}
     events = [record["event"] for record in lost.backend.journals.read(NAME)]
     assert "no-twin" in events
@@ -242,7 +255,7 @@ def test_cancelling_a_run_that_was_never_submitted_ends_the_job() -> None:
     controller.cloud.submit = lambda *_: (_ for _ in ()).throw(Killed)  # type: ignore[method-assign]
     with pytest.raises(Killed):
         controller.carry_out()
-    assert resumed(calm.backend).cancel() is Outcome.CANCELLED
+    assert resumed(calm.backend).cancel() is Ending.CANCELLED
     assert not calm.backend.jobs.list()
 
 
@@ -259,7 +272,7 @@ def test_shards_of_a_deployment_that_is_changed_meanwhile_are_not_put_together()
         return look
 
     controller.cloud.watch = changed  # type: ignore[assignment, method-assign]
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert "the deployment has changed since the job began" in controller.progress.reason
     assert len(calm.backend.jobs.list()) == 1
 
@@ -267,7 +280,7 @@ def test_shards_of_a_deployment_that_is_changed_meanwhile_are_not_put_together()
 def test_a_job_done_after_its_deadline_is_late() -> None:
     calm = world(1, (), RecoveryPolicy(Way.REMAINING, shards=2), None)
     controller = begun(calm, ordered(calm, 600.0))
-    assert controller.carry_out() is Outcome.LATE
+    assert controller.carry_out() is Ending.LATE
     assert controller.progress.reason.endswith("the deadline was 600 s")
 
 
@@ -276,7 +289,7 @@ def test_a_thousand_shards_take_less_than_ten_seconds() -> None:
     many = world(1, (Poisson(0.05),), RecoveryPolicy(Way.REMAINING, shards=1000), None, files=2000)
     controller = begun(many, ordered(many))
     began = process_time()
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     assert len(controller.progress.runs) >= 1000
     assert process_time() - began < 10
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlctl.finishing.controller import Controller
-from mlctl.finishing.progress import Outcome
+from mlctl.finishing.progress import Ending
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import OnOff, Poisson
@@ -22,7 +22,7 @@ REMAINING, DEADLINE = RecoveryPolicy(Way.REMAINING), RecoveryPolicy(Way.DEADLINE
 def test_what_was_lost_is_no_more_than_the_steps_since_a_checkpoint() -> None:
     stormy = trained(3, OUTAGE, DEADLINE, 4 * HOUR)
     controller = begun(stormy, training_ordered(stormy, 4 * HOUR))
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     runs = controller.progress.runs
     assert len(runs) > 1
     assert runs[-1].tier is Tier.DEDICATED
@@ -53,7 +53,7 @@ def test_a_controller_that_is_killed_is_taken_up_and_no_run_begins_twice(when: s
     with pytest.raises(Killed):
         first.carry_out()
     second = resumed(stormy.backend)
-    assert second.carry_out() is Outcome.DONE
+    assert second.carry_out() is Ending.DONE
     names = [run.name for run in second.progress.runs]
     assert names == [NAME, *(f"{NAME}-{number}" for number in range(2, len(names) + 1))]
     assert sorted(job.name for job in stormy.backend.jobs.list()) == sorted(names)
@@ -62,7 +62,7 @@ def test_a_controller_that_is_killed_is_taken_up_and_no_run_begins_twice(when: s
 def test_a_run_that_fails_by_itself_is_not_repeated_for_ever() -> None:
     calm = trained(1, (), REMAINING, None, fail_probability=1.0)
     controller = begun(calm, training_ordered(calm))
-    assert controller.carry_out() is Outcome.IMPOSSIBLE
+    assert controller.carry_out() is Ending.IMPOSSIBLE
     assert [run.status for run in controller.progress.runs] == ["Failed", "Failed"]
     assert "2 runs failed with the same error: the command failed" in controller.progress.reason
 
@@ -80,7 +80,7 @@ def test_a_checkpoint_with_which_a_run_fails_at_once_is_not_trusted_again() -> N
         self._write("ended", run=run.name, status=status, node_s=1.0, reason="", **facts)
 
     controller._watch = ended.__get__(controller)  # type: ignore[method-assign]
-    assert controller.carry_out() is Outcome.DONE
+    assert controller.carry_out() is Ending.DONE
     begins = [(run.resumes, run.first) for run in controller.progress.runs]
     assert begins == [("", 0), (NAME, 50), (f"{NAME}-2", 90), (NAME, 50), ("", 0)]
 
@@ -91,7 +91,7 @@ def test_a_budget_is_held_against_the_steps_that_are_left() -> None:
     controller = begun(
         stormy, training_ordered(stormy, max_cost=order.step_cost(199, Tier.LOW_PRIORITY))
     )
-    assert controller.carry_out() is Outcome.OVER_BUDGET
+    assert controller.carry_out() is Ending.OVER_BUDGET
     assert not controller.progress.runs
 
 
@@ -101,5 +101,5 @@ def test_cancelling_cancels_the_run_and_removes_the_twin() -> None:
     controller._watch = lambda run: (_ for _ in ()).throw(Killed)  # type: ignore[method-assign]
     with pytest.raises(Killed):
         controller.carry_out()
-    assert resumed(stormy.backend).cancel() is Outcome.CANCELLED
+    assert resumed(stormy.backend).cancel() is Ending.CANCELLED
     assert {job.status for job in stormy.backend.jobs.list()} == {"Canceled"}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.finishing.controller import Controller, RunState
+from mlctl.finishing.controller import Controller
 from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
-from mlctl.finishing.progress import Progress
+from mlctl.finishing.progress import Progress, RunState
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.simulator.engine.model import HOUR
 from mlctl.simulator.engine.processes import Poisson, PreemptionProcess

@@ -9,7 +9,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.cli.forecast.subject import with_live
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
-from mlctl.finishing.begin import Option, build_order
+from mlctl.finishing.begin import PolicyForecast, build_order
 from mlctl.finishing.cloud import WorkspaceCloud
 from mlctl.finishing.controller import Controller
 from mlctl.finishing.order import Order
@@ -84,7 +84,7 @@ def world(
 def ordered(of: World, deadline_s: float | None = None, **changes: Any) -> Order:
     """The order of a world's study."""
     order = build_order(
-        Option(of.study, of.study.summary([])),
+        PolicyForecast(of.study, of.study.summary([])),
         deadline_s,
         name=NAME,
         endpoint=ENDPOINT.name,

@@ -102,6 +102,11 @@ def test_a_step_of_control_flow_that_cannot_be_read_says_why(control: Any, why: 
     assert refused.value.step == "w"
 
 
+def test_a_loop_may_have_a_thousand_rounds() -> None:
+    steps = {"b": {"inputs": {}}, "loop": do_while(limits={"max_iteration_count": 1000})}
+    assert sum(name.startswith("b-") for name in read(steps)) == 1000
+
+
 def test_a_round_takes_no_other_step_s_name() -> None:
     with pytest.raises(ControlFlowError, match="rename the step"):
         read({"b": BODY, "w": do_while(), "b-2": {}})

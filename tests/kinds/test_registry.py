@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from mlctl.cli.az import commands, field_values
-from mlctl.emulator.shapes import assets as asset_shapes
-from mlctl.emulator.shapes import errors, protocols, views
+from mlctl.emulator.shapes import protocols
 from mlctl.kinds import ALL, DOCUMENTS, KINDS, Kind, children
-from mlctl.simulator.control_plane import registries
 from mlctl.simulator.control_plane.resources import assets, behaviours
 from mlctl.simulator.control_plane.state.settings import Delays
 from tests.builders.paths import ROOT, SAMPLES
@@ -21,11 +19,6 @@ from tests.builders.paths import ROOT, SAMPLES
 TABLES: dict[str, Mapping[str, Any]] = {
     "mlctl/simulator/control_plane/resources/behaviours.py: BEHAVIOURS": behaviours.BEHAVIOURS,
     "mlctl/simulator/control_plane/resources/assets.py: ADDED": assets.ADDED,
-    "mlctl/simulator/control_plane/registries.py: _CONTENT": registries._CONTENT,
-    "mlctl/emulator/shapes/views.py: SHAPES": views.SHAPES,
-    "mlctl/emulator/shapes/assets.py: CONTAINERS": asset_shapes.CONTAINERS,
-    "mlctl/emulator/shapes/assets.py: ASSETS": asset_shapes.ASSETS,
-    "mlctl/emulator/shapes/errors.py: _MISSING": errors._MISSING,
     "mlctl/emulator/shapes/protocols.py: PROTOCOLS": protocols.PROTOCOLS,
     "mlctl/cli/az/commands.py: MORE": commands.MORE,
 }

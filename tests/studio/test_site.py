@@ -16,7 +16,7 @@ from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import control, disruptions, faults
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.studio import views
-from mlctl.studio.site import Desk, Site
+from mlctl.studio.site import Site
 from mlctl.studio.watch import MOST_POINTS, Points, Watch
 from tests.studio.conftest import Ask, with_cluster, with_job
 
@@ -267,7 +267,7 @@ def test_a_plan_is_made_again_when_a_file_is_saved_and_not_at_each_look(
         return {"error": f"plan {len(made)}", "summary": None, "findings": "", "text": ""}
 
     watch = Watch(running, [str(tmp_path)])
-    site = Site(watch, "t", Desk(plan))
+    site = Site(watch, "t", plan)
     for _ in range(3):
         watch.look(0.5)
         assert b"plan 1" in site(Request("GET", "/t/plan")).body

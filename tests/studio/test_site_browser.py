@@ -16,7 +16,6 @@ from tests.builders import shell
 from tests.builders.paths import LOW_PRIORITY
 
 pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
@@ -68,6 +67,7 @@ def address(folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with sync_api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield chromium

@@ -70,6 +70,16 @@ def test_what_was_loaded_is_shown_before_the_workspace_is_read(tmp_path: Path) -
     assert len(planner.shown) == 2
 
 
+def test_a_plan_that_keeps_going_leaves_files_out_but_not_all_of_them(tmp_path: Path) -> None:
+    planner, keep_going = Planner(Project()), PlanOptions(keep_going=True)
+    text = cluster(tmp_path / "cpu.yml").read_text()
+    (tmp_path / "bad.yml").write_text(text.replace("name: cpu", "name: gpu") + "tire: x\n")
+    assert planner.plan(tmp_path, keep_going) == ["CREATE compute/cpu"]
+    (tmp_path / "cpu.yml").unlink()
+    with pytest.raises(InvalidFiles):
+        planner.plan(tmp_path, keep_going)
+
+
 @pytest.mark.parametrize(
     ("options", "option", "why"),
     [

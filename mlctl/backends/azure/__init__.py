@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from mlctl.backends.azure.arm import ArmClient, fetch
 from mlctl.backends.azure.backend import AzureBackend
-from mlctl.backends.azure.clouds import Cloud, auth_method, choose_cloud, credential
+from mlctl.backends.azure.clouds import Cloud, check_auth, choose_cloud, credential
 from mlctl.backends.azure.retry import Clock
 from mlctl.backends.ports.backend import ConnectionOptions
+from mlctl.dataclasses import replace
 from mlctl.kinds.address import Scope
 
 __all__ = ["ArmClient", "AzureBackend", "Clock", "Cloud", "connect", "identified"]
@@ -32,7 +32,8 @@ def connect(
 
 def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple[ArmClient, Cloud]:
     """Return a client of the resource manager of the cloud in the options or the environment."""
-    method = auth_method(options.auth)
+    method = options.auth or "default"
+    check_auth(method)
     cloud = choose_cloud(options.cloud, environment, fetch)
     token_credential = credential(method, cloud, environment.get("AZURE_CLIENT_ID"))
     clock = Clock() if options.timeout is None else Clock(limit=options.timeout)

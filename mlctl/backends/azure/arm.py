@@ -265,10 +265,7 @@ def open_public(clock: Clock, transport: Any = None) -> Iterator[Callable[[str],
     The function raises a ServiceError if a URL cannot be read.
     """
     transport = transport or _pooled_transport()
-    policies: Any = [
-        UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
-        RetryPolicy(clock),
-    ]
+    policies: Any = [UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"), RetryPolicy(clock)]
     pipeline: Any = Pipeline(transport, policies)
 
     def fetch_next(url: str) -> Data:

@@ -7,7 +7,6 @@ import copy
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -39,6 +38,7 @@ from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.lease import Lease
 from mlctl.backends.ports.monitor import HealthCheck
 from mlctl.catalog import Size
+from mlctl.dataclasses import replace
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
@@ -130,11 +130,7 @@ class AzureBackend(AzureMonitor, AzureScoring):
     def jobs(self) -> AzureJobs:
         return AzureJobs(self.arm, self.scope, self.cloud)
 
-    def usage(
-        self,
-        location: str,
-        families: Collection[str] = (),
-    ) -> builtins.list[Usage]:
+    def usage(self, location: str, families: Collection[str] = ()) -> builtins.list[Usage]:
         """Return all that Azure has: cores and clusters."""
         return capacity.usage(self.arm, self.scope, location, families)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from threading import Lock
 
@@ -12,6 +11,7 @@ from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.reads import run_concurrently
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import Size, limits
+from mlctl.dataclasses import replace
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import Any
 
 from mlctl.backends.azure import links
@@ -18,39 +17,49 @@ METADATA_URL_VARIABLE = "ARM_CLOUD_METADATA_URL"  # the variable that az and azu
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A cloud by az's name: its login (`authority`), and the suffix of blob hosts (`storage`)."""
+    """A cloud by az's name: its login (`authority`), and the suffix of blob hosts (`storage`).
+
+    Of the three of Azure also the `domains` of scoring URIs, data planes and registries (the first
+    one is the audience of their tokens, too), and where registries are looked up (`discovery`).
+    """
 
     name: str
     manager: str
     authority: str
     storage: str
+    domains: tuple[str, ...] = ()
+    discovery: str = ""
 
 
-# https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure and
-# https://learn.microsoft.com/azure/china/resources-developer-guide
-CLOUDS = {
-    cloud.name.casefold(): cloud
-    for cloud in (
-        Cloud(
-            "AzureCloud",
-            "https://management.azure.com",
-            "https://login.microsoftonline.com",
-            "core.windows.net",
-        ),
-        Cloud(
-            "AzureChinaCloud",
-            "https://management.chinacloudapi.cn",
-            "https://login.chinacloudapi.cn",
-            "core.chinacloudapi.cn",
-        ),
-        Cloud(
-            "AzureUSGovernment",
-            "https://management.usgovcloudapi.net",
-            "https://login.microsoftonline.us",
-            "core.usgovcloudapi.net",
-        ),
-    )
-}
+# https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure,
+# https://learn.microsoft.com/azure/china/resources-developer-guide, for the domains
+# https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall, and for
+# the discovery azure-ai-ml 1.35.2 (`_azure_environments`).
+_AZURE = Cloud(
+    "AzureCloud",
+    "https://management.azure.com",
+    "https://login.microsoftonline.com",
+    "core.windows.net",
+    ("ml.azure.com", "api.azureml.ms", "experiments.azureml.net"),
+    "https://eastus.api.azureml.ms",
+)
+_CHINA = Cloud(
+    "AzureChinaCloud",
+    "https://management.chinacloudapi.cn",
+    "https://login.chinacloudapi.cn",
+    "core.chinacloudapi.cn",
+    ("ml.azure.cn", "api.ml.azure.cn"),
+    "https://chinaeast2.api.ml.azure.cn",
+)
+_US = Cloud(
+    "AzureUSGovernment",
+    "https://management.usgovcloudapi.net",
+    "https://login.microsoftonline.us",
+    "core.usgovcloudapi.net",
+    ("ml.azure.us", "api.ml.azure.us"),
+    "https://usgovarizona.api.ml.azure.us",
+)
+CLOUDS = {cloud.name.casefold(): cloud for cloud in (_AZURE, _CHINA, _US)}
 
 
 def choose_cloud(
@@ -91,27 +100,25 @@ def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
         if links.split(cloud.manager).netloc == host or len(described) == 1:
             return cloud
     names = ", ".join(cloud.name for cloud in described)
-    raise Permanent(
-        "UnknownCloud",
-        f"{METADATA_URL_VARIABLE} knows several clouds: choose with --cloud: {names}",
-    )
+    message = f"{METADATA_URL_VARIABLE} knows several clouds: choose with --cloud: {names}"
+    raise Permanent("UnknownCloud", message)
 
 
 def _described(data: Data, url: str) -> tuple[Cloud, ...]:
     """Parse the metadata: an object since version 2022-09-01, before that an array."""
     clouds = data if isinstance(data, list) else [data]
     try:
-        clouds_found = tuple(_cloud(entry) for entry in clouds if _is_cloud(entry))
+        described = tuple(
+            _cloud(entry)
+            for entry in clouds
+            if isinstance(entry, dict) and isinstance(entry.get("resourceManager"), str)
+        )
     except Permanent as error:
         message = f"{url} ({METADATA_URL_VARIABLE}) has an invalid resourceManager: {error}"
         raise Permanent(error.code, message) from None
-    if not clouds_found:
+    if not described:
         raise Permanent("UnknownCloud", f"{url} ({METADATA_URL_VARIABLE}) describes no cloud")
-    return clouds_found
-
-
-def _is_cloud(entry: Any) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("resourceManager"), str)
+    return described
 
 
 def _cloud(entry: Mapping[str, Data]) -> Cloud:
@@ -125,33 +132,25 @@ def _cloud(entry: Mapping[str, Data]) -> Cloud:
     )
 
 
-class AuthMethod(Enum):
-    """Ways to log in; `default` tries them in turn, as azure-identity does."""
-
-    DEFAULT = "default"
-    CLI = "cli"
-    ENV = "env"
-    MANAGED_IDENTITY = "managed-identity"
-    WORKLOAD_IDENTITY = "workload-identity"
-    BROWSER = "browser"
-
-
-def auth_method(name: str | None) -> AuthMethod:
-    """Return the way to log in of that name.
-
-    Raises:
-        Permanent: it does not exist.
-    """
-    try:
-        return AuthMethod(name or AuthMethod.DEFAULT.value)
-    except ValueError:
-        methods = ", ".join(method.value for method in AuthMethod)
-        raise Permanent(
-            "UnknownAuth", f"there is no --auth `{name}`; choose one of: {methods}"
-        ) from None
+# Ways to log in, and azure-identity's classes; `default` tries them in turn, as that does.
+AUTH_METHODS = {
+    "default": "DefaultAzureCredential",
+    "cli": "AzureCliCredential",
+    "env": "EnvironmentCredential",
+    "managed-identity": "ManagedIdentityCredential",
+    "workload-identity": "WorkloadIdentityCredential",
+    "browser": "InteractiveBrowserCredential",
+}
 
 
-def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
+def check_auth(method: str) -> None:
+    """Check that there is a way to log in of that name; raises Permanent if there is none."""
+    if method not in AUTH_METHODS:
+        message = f"there is no --auth `{method}`; choose one of: {', '.join(AUTH_METHODS)}"
+        raise Permanent("UnknownAuth", message)
+
+
+def credential(method: str, cloud: Cloud, client_id: str | None) -> Any:
     """Return a credential of azure-identity; it sends nothing before its first token is needed.
 
     `client_id` is that of a user-assigned managed identity.
@@ -162,39 +161,24 @@ def credential(method: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
     from azure import identity
 
     logging.getLogger("msal").addHandler(logging.NullHandler())  # as in `arm`
-    authority = {"authority": cloud.authority} if cloud.authority.startswith("https://") else {}
+    options: dict[str, Any] = {}
+    if method == "managed-identity":
+        options["client_id"] = client_id
+    elif method != "cli" and cloud.authority.startswith("https://"):
+        options["authority"] = cloud.authority
     try:
-        match method:
-            case AuthMethod.DEFAULT:
-                return identity.DefaultAzureCredential(**authority)
-            case AuthMethod.CLI:
-                return identity.AzureCliCredential()
-            case AuthMethod.ENV:
-                return identity.EnvironmentCredential(**authority)
-            case AuthMethod.MANAGED_IDENTITY:
-                return identity.ManagedIdentityCredential(client_id=client_id)
-            case AuthMethod.WORKLOAD_IDENTITY:
-                return identity.WorkloadIdentityCredential(**authority)
-            case AuthMethod.BROWSER:
-                return identity.InteractiveBrowserCredential(**authority)
+        return getattr(identity, AUTH_METHODS[method])(**options)
     except ValueError as error:
-        raise Permanent("NoCredentials", f"--auth {method.value}: {error}", status=401) from None
+        raise Permanent("NoCredentials", f"--auth {method}: {error}", status=401) from None
 
 
 FRONT = "/mferp/managementfrontend"  # where a data plane has what the resource manager has
-# https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall: where
-# scoring URIs, data planes and registries are; the first one is the audience of their tokens too.
-_DOMAINS: Mapping[str, tuple[str, ...]] = {
-    "azurecloud": ("ml.azure.com", "api.azureml.ms", "experiments.azureml.net"),
-    "azurechinacloud": ("ml.azure.cn", "api.ml.azure.cn"),
-    "azureusgovernment": ("ml.azure.us", "api.ml.azure.us"),
-}
-# Where registries are looked up; the hosts of azure-ai-ml 1.35.2 (`_azure_environments`).
-_DISCOVERIES: Mapping[str, str] = {
-    "azurecloud": "https://eastus.api.azureml.ms",
-    "azurechinacloud": "https://chinaeast2.api.ml.azure.cn",
-    "azureusgovernment": "https://usgovarizona.api.ml.azure.us",
-}
+
+
+def _domains(cloud: Cloud) -> tuple[str, ...]:
+    """Return the domains of Azure's cloud of that name; none for another one."""
+    azure = CLOUDS.get(cloud.name.casefold())
+    return azure.domains if azure else ()
 
 
 def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
@@ -206,8 +190,8 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
     parts = links.split(url)
     if links.origin(url) == links.origin(arm.base):
         return arm
-    domains = _DOMAINS.get(cloud.name.casefold())
-    if domains and parts.scheme == "https" and _within(parts.hostname, domains):
+    domains = _domains(cloud)
+    if parts.scheme == "https" and (parts.hostname or "").endswith(tuple(f".{d}" for d in domains)):
         return arm.at_host(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
     text = f"an answer leads to another host ({parts.hostname}), to which mlctl sends no token"
     raise Permanent("ForeignLink", text)
@@ -215,17 +199,12 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
 
 def data_plane_token(arm: ArmClient, cloud: Cloud) -> str:
     """Return a token for a cloud's data planes; for its manager if it is not one of Azure's."""
-    name = cloud.name.casefold()
-    domains = _DOMAINS.get(name) or (links.split(arm.base).netloc,)
-    return str(arm.credential.get_token(f"https://{domains[0]}/.default").token)
+    domain, *_ = _domains(cloud) or (links.split(arm.base).netloc,)
+    return str(arm.credential.get_token(f"https://{domain}/.default").token)
 
 
 def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
     """Return where a cloud describes its registries; at its manager if it is not Azure's."""
-    name = cloud.name.casefold()
-    of_azure = name in CLOUDS and links.origin(arm.base) == links.origin(CLOUDS[name].manager)
-    return _DISCOVERIES[name] if of_azure else arm.base
-
-
-def _within(host: str | None, domains: tuple[str, ...]) -> bool:
-    return any((host or "").endswith(f".{domain}") for domain in domains)
+    azure = CLOUDS.get(cloud.name.casefold())
+    of_azure = azure and links.origin(arm.base) == links.origin(azure.manager)
+    return azure.discovery if azure and of_azure else arm.base

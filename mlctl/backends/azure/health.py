@@ -32,13 +32,7 @@ _SKEW, _BAD_SKEW = 60.0, 300.0  # seconds; Microsoft Entra ID allows five minute
 _NEARLY = 0.9  # of a quota
 _TYPES = ("computes", "batchEndpoints", "batchEndpoints/deployments", "models", "environments")
 # Who may do what: https://learn.microsoft.com/azure/machine-learning/how-to-assign-roles
-_ROLES = {
-    "computes": "AzureML Compute Operator",
-    "batchEndpoints": "AzureML Data Scientist",
-    "batchEndpoints/deployments": "AzureML Data Scientist",
-    "models": "AzureML Data Scientist",
-    "environments": "AzureML Data Scientist",
-}
+_ROLES = {**dict.fromkeys(_TYPES, "AzureML Data Scientist"), "computes": "AzureML Compute Operator"}
 Body = Mapping[str, Data]
 # Of a check: its status, what was found, and what to do about it.
 _Result: TypeAlias = tuple[HealthStatus, str] | tuple[HealthStatus, str, str]
@@ -78,13 +72,11 @@ class HealthChecker:
         body = self._arm.get(workspace_path(self._scope))
         self._location = catalog.region(body.get("location"))
         state = str(get(body, ("properties", "provisioningState"), "unknown"))
-        result = f"{self._scope.workspace} in {self._location}, {state}"
-        fine = state.casefold() in ("succeeded", "unknown")
-        yield OK if fine else WARNING, result
-        kind = str(body.get("kind") or "Default")
-        if kind.casefold() == "hub":
-            result = "it is a hub, which cannot have clusters or online endpoints"
-            yield WARNING, result, _NO_HUB
+        is_fine = state.casefold() in ("succeeded", "unknown")
+        status = OK if is_fine else WARNING
+        yield status, f"{self._scope.workspace} in {self._location}, {state}"
+        if str(body.get("kind")).casefold() == "hub":
+            yield WARNING, "it is a hub, which cannot have clusters or online endpoints", _NO_HUB
 
     def _clock(self) -> Iterator[_Result]:
         date = self._arm.date(workspace_path(self._scope))
@@ -96,64 +88,53 @@ class HealthChecker:
         if abs(skew) < _SKEW:
             yield OK, result
             return
-        verdict = FAILED if abs(skew) > _BAD_SKEW else WARNING
         advice = "set this machine's clock (timedatectl set-ntp true): tokens are refused otherwise"
-        yield verdict, result, advice
+        yield FAILED if abs(skew) > _BAD_SKEW else WARNING, result, advice
 
     def _provider(self) -> Iterator[_Result]:
         path = path_of("subscriptions", self._scope.subscription, "providers", PROVIDER)
         body = self._arm.get(path, _PROVIDERS)
         state = str(body.get("registrationState"))
         if state.casefold() != "registered":
-            advice = f"az provider register -n {PROVIDER}"
-            yield FAILED, f"{PROVIDER} is {state}", advice
+            yield FAILED, f"{PROVIDER} is {state}", f"az provider register -n {PROVIDER}"
             return
-        offered = {
-            str(resource_type.get("resourceType")): resource_type
-            for resource_type in body.get("resourceTypes") or ()
-        }
+        types = body.get("resourceTypes") or ()
+        offered = {str(part.get("resourceType")): part.get("apiVersions") or () for part in types}
         versions = _versions_by_type()
+        used = [f"{name}@{version}" for name, version in versions.items()]
+        for row in retired_versions():
+            if any(re.search(row.pattern, type_and_version) for type_and_version in used):
+                yield WARNING, f"retired since {row.date}: {row.name}", "upgrade mlctl"
+                return
         lacking = [
             f"{name} {version}"
             for name, version in versions.items()
-            if version not in (offered.get(f"workspaces/{name}", {}).get("apiVersions") or ())
+            if version not in offered.get(f"workspaces/{name}", ())
         ]
-        for row in retired_versions():
-            if any(
-                re.search(row.pattern, f"{name}@{version}") for name, version in versions.items()
-            ):
-                result = f"retired since {row.date}: {row.name}"
-                yield WARNING, result, "upgrade mlctl"
-                return
         if lacking:
             result = f"an api-version is not offered: {', '.join(lacking)}"
             yield WARNING, result, "this cloud may need another mlctl"
-        else:
-            newest = _newest_stable(offered.values())
-            our_versions = " and ".join(sorted({*versions.values()}))
-            retired = ", ".join(f"{row.name} ({row.date})" for row in retired_versions())
-            result = (
-                f"registered, with api-version {our_versions}; the newest stable one is {newest}"
-            )
-            result += f"; retired: {retired}"
-            yield OK, result
+            return
+        stable = [name for names in offered.values() for name in names if "preview" not in name]
+        ours = " and ".join(sorted({*versions.values()}))
+        retired = ", ".join(f"{row.name} ({row.date})" for row in retired_versions())
+        newest = max(stable, default="unknown")
+        result = f"registered, with api-version {ours}; the newest stable one is {newest}"
+        yield OK, f"{result}; retired: {retired}"
 
     def _permissions(self) -> Iterator[_Result]:
         path = workspace_path(self._scope) + "/providers/Microsoft.Authorization/permissions"
         permissions = list(self._arm.pages(path, _PERMISSIONS))
-        blind = [type_name for type_name in _TYPES if not _may(permissions, type_name, "read")]
-        if blind:
+
+        def denied(*verbs: str) -> list[str]:
+            return [
+                name for name in _TYPES if not all(_may(permissions, name, verb) for verb in verbs)
+            ]
+
+        if blind := denied("read"):
             result = f"may not read {', '.join(blind)}, so planning is impossible"
             yield FAILED, result, _ask_for(blind)
-            return
-        bound = [
-            type_name
-            for type_name in _TYPES
-            if not (
-                _may(permissions, type_name, "write") and _may(permissions, type_name, "delete")
-            )
-        ]
-        if bound:
+        elif bound := denied("write", "delete"):
             result = f"may read everything, but not write or delete {', '.join(bound)}"
             yield WARNING, result, _ask_for(bound)
         else:
@@ -161,28 +142,23 @@ class HealthChecker:
 
     def _locks(self) -> Iterator[_Result]:
         mine = self._scope.id.casefold() + "/"
+        subscription = path_of("subscriptions", self._scope.subscription)
+        group = subscription + path_of("resourceGroups", self._scope.resource_group)
+        locks = "/providers/Microsoft.Authorization/locks"
+        lock_bodies = [
+            *self._arm.pages(subscription + locks, _LOCKS, **{"$filter": "atScope()"}),
+            *self._arm.pages(group + locks, _LOCKS),
+        ]
         any_lock = False
-        for lock in self._known_locks():
-            on = str(lock.get("id")).partition("/providers/Microsoft.Authorization/locks/")[0]
+        for lock in {str(lock.get("id")): lock for lock in lock_bodies}.values():
+            on = str(lock.get("id")).partition(f"{locks}/")[0]
             above, beneath = mine.startswith(on.casefold() + "/"), on.casefold().startswith(mine)
             if above or beneath:
                 any_lock = True
                 level = get(lock, ("properties", "level"))
-                message = f"`{lock.get('name')}` ({level}) on {on or '/'}"
-                yield WARNING, message, _UNLOCK
+                yield WARNING, f"`{lock.get('name')}` ({level}) on {on or '/'}", _UNLOCK
         if not any_lock:
             yield OK, "none on the workspace or above it"
-
-    def _known_locks(self) -> Iterator[Body]:
-        subscription = path_of("subscriptions", self._scope.subscription)
-        group = subscription + path_of("resourceGroups", self._scope.resource_group)
-        locks = "/providers/Microsoft.Authorization/locks"
-        ids = set()
-        for path, query in ((subscription, {"$filter": "atScope()"}), (group, {})):
-            for lock in self._arm.pages(path + locks, _LOCKS, **query):
-                if lock.get("id") not in ids:
-                    ids.add(lock.get("id"))
-                    yield lock
 
     def _clusters(self) -> Iterator[_Result]:
         path = workspace_path(self._scope) + path_of("computes")
@@ -198,12 +174,10 @@ class HealthChecker:
         yield from tight
         if not tight:
             yield OK, f"room left in {self._location}"
-        none = sorted(
-            quota.family for quota in quotas if quota.limit == 0 and quota.family not in _COUNTS
-        )
-        if none:
-            message = f"no cores in {self._location} for {_listed(none)}"
-            yield INFO, message
+        coreless = [quota.family for quota in quotas if quota.limit == 0]
+        coreless = sorted(family for family in coreless if family not in _COUNTS)
+        if coreless:
+            yield INFO, f"no cores in {self._location} for {_listed(coreless)}"
 
 
 _VITAL = ("credentials", "workspace")
@@ -246,12 +220,6 @@ def _versions_by_type() -> dict[str, str]:
     """Return the api-version in use for each type of resource."""
     kinds = [kind for kind in KINDS.values() if kind.arm.hosted and not kind.arm.within]
     return {arm_type(kind.name): kind.arm.api_version for kind in kinds if not kind.retired_service}
-
-
-def _newest_stable(types: Iterable[Body]) -> str:
-    """Return the newest api-version of any type that is not a preview."""
-    versions = (str(version) for body in types for version in body.get("apiVersions") or ())
-    return max((version for version in versions if "preview" not in version), default="unknown")
 
 
 def _may(permissions: Iterable[Body], resource: str, verb: str) -> bool:

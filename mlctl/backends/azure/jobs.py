@@ -297,12 +297,7 @@ Show = Callable[[str], Job]
 def _invoke(
     plane: ArmClient, uri: str, deployment: str | None, body: Mapping[str, Data], show: Show
 ) -> Job:
-    """Call a scoring URI and return its job; by name, if the answer is lost.
-
-    Raises:
-        Transient: refused for now; or the answer was lost and the job cannot be found.
-        ServiceError: the service refuses.
-    """
+    """Call a scoring URI and return its job; by name, if the answer is lost."""
     usual = f"batchjob-{UUID(int=plane.clock.rng.getrandbits(128), version=4)}"  # as the service's
     name = str(body.get("name") or usual)
     headers = {"azureml-model-deployment": deployment} if deployment else {}
@@ -316,11 +311,7 @@ def _invoke(
 
 
 def _refuse_local(body: Mapping[str, Data]) -> None:
-    """Refuse inputs on this machine.
-
-    Raises:
-        Permanent: an input is a local path.
-    """
+    """Refuse inputs on this machine; raises Permanent if an input is a local path."""
     for name, data_input in (body.get("inputData") or {}).items():
         uri = str(data_input.get("uri") or "")
         if (
@@ -336,10 +327,7 @@ def _refuse_local(body: Mapping[str, Data]) -> None:
 
 
 def _sent(body: Mapping[str, Data], name: str) -> Data:
-    """Return the body of a call; the service reads the job's name as `jobName`, as in the SDK.
-
-    Tags are not part of it: the service only accepts them for an existing job.
-    """
+    """Return the body of a call: the name as `jobName`, no tags, which only existing jobs take."""
     properties = {key: entry for key, entry in body.items() if key not in ("name", "tags")}
     return {"properties": {**properties, "jobName": name}}
 

@@ -17,7 +17,7 @@ from azure.core.exceptions import AzureError, HttpResponseError, ResourceNotFoun
 
 from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.azure.errors import sdk_errors_decoded
-from mlctl.backends.ports.lease import LEASE_S, Holder, Journals, Lease, LeaseHeld, LeaseLost
+from mlctl.backends.ports.lease import LEASE_S, Holder, JournalStore, Lease, LeaseHeld, LeaseLost
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError, Transient
 
@@ -259,7 +259,7 @@ JOURNALS = ".mlctl/journals/"
 _END = ".jsonl"
 
 
-class BlobJournals(Journals):
+class BlobJournals(JournalStore):
     """The journals of one workspace; each method does what its port says.
 
     A blob is written whole, under a lease that is renewed just before: nobody else writes it then.

@@ -18,11 +18,7 @@ _NETLOC = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?")
 
 
 def split(url: str) -> SplitResult:
-    """Split a URL that has a host.
-
-    Raises:
-        Permanent: it is not one.
-    """
+    """Split a URL that has a host; raises Permanent if it is not one."""
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises if it is not a number
@@ -81,11 +77,7 @@ class SameHostPolicy:
         self._scheme, self._host = origin(base)
 
     def send(self, request: Any) -> Any:
-        """Send a request.
-
-        Raises:
-            Permanent: its URL is of another host, or invalid.
-        """
+        """Send a request; raises Permanent if its URL is of another host, or invalid."""
         scheme, host = origin(request.http_request.url)
         if scheme != self._scheme or not f".{host}".endswith(f".{self._host}"):
             message = f"an answer leads to another host ({host}), to which mlctl sends no token"

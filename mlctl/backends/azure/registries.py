@@ -144,12 +144,11 @@ class AzureRegistry:
     @property
     def _place(self) -> str:
         """Return the path of the registry."""
-        details = self._details
-        return FRONT + path_of(
-            *("subscriptions", str(details.get("subscriptionId"))),
-            *("resourceGroups", str(details.get("resourceGroup"))),
-            *("providers", PROVIDER, "registries", self._name),
+        subscription = str(self._details.get("subscriptionId"))
+        group = path_of(
+            "subscriptions", subscription, "resourceGroups", str(self._details.get("resourceGroup"))
         )
+        return FRONT + group + path_of("providers", PROVIDER, "registries", self._name)
 
     def _root(self, kind: str) -> str:
         """Return the path of all assets of a kind."""

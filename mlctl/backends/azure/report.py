@@ -24,18 +24,9 @@ _AUTHORIZATION = "/providers/Microsoft.Authorization"
 # Keys that users chose, or that are ids: they are counted, not shown.
 _FREE = frozenset(
     {
-        "tags",
-        "environmentVariables",
-        "userAssignedIdentities",
-        "traffic",
-        "flavors",
-        "inputs",
-        "outputs",
-        "inputData",
-        "outputData",
-        "jobs",
-        "services",
-        "properties.properties",
+        *("tags", "environmentVariables", "userAssignedIdentities", "traffic", "flavors"),
+        *("inputs", "outputs", "inputData", "outputData", "jobs"),
+        *("services", "properties.properties"),
     }
 )
 _KEY = re.compile(r"[A-Za-z@$_][\w@$-]{0,60}")
@@ -89,8 +80,8 @@ def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
     provider = subscription + path_of("providers", PROVIDER)
     yield Probe("permissions", "the resource provider", provider, "2021-04-01")
     metrics = f"{workspace}/providers/Microsoft.Insights/metrics"
-    asked = {"metricnames": "Active Nodes", "aggregation": "Average"}
-    yield Probe("metrics", "a metric of the clusters", metrics, "2018-01-01", asked)
+    metric_query = {"metricnames": "Active Nodes", "aggregation": "Average"}
+    yield Probe("metrics", "a metric of the clusters", metrics, "2018-01-01", metric_query)
 
 
 def _of_first(arm: ArmClient, kind: str, collection: str, *, versioned: bool) -> Iterator[Probe]:

@@ -73,11 +73,7 @@ class ResourceWriter:
             raise errors.name_in_use(error) from None
 
     def delete(self, address: Address) -> DeleteOperation:
-        """Delete, with everything beneath.
-
-        Raises:
-            NotFound: there is nothing to delete.
-        """
+        """Delete, with everything beneath; raises NotFound if there is nothing to delete."""
         query, at = kind_of(address).arm.delete_query, resource_path(address, self._scope)
         running = self._begin(address, "DELETE", at, **query)
         if running.about_nothing:

@@ -7,7 +7,6 @@ import copy
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from mlctl.backends.ports.lease import Lease, SupportsLeases
 from mlctl.backends.ports.monitor import Activity, SupportsActivity
 from mlctl.catalog import Size, limits
 from mlctl.catalog.prices import PriceList
+from mlctl.dataclasses import replace
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import QuotaRefusal
 from mlctl.kinds.resource import Upload
@@ -111,10 +111,7 @@ class LocalBackend(
 
         The workspace is created on first use, in `location`. `caller` is the writer in its activity
         log. `wall` returns Unix seconds, for leases. Nodes are billed by `price_list` (None: the
-        store's).
-
-        Raises:
-            LocalStateError: the state cannot be used.
+        store's). Raises LocalStateError if the state cannot be used.
         """
         store = path if isinstance(path, Store) else Store(path)
         store.price_list = price_list or store.price_list
@@ -133,8 +130,7 @@ class LocalBackend(
 
     @property
     def location(self) -> str:
-        with self.handle.store.read() as db:
-            return self.handle.state(db).location
+        return self.handle.current.location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         stored = service.read(self.handle, addresses)

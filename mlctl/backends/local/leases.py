@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from uuid import uuid4
 
 from mlctl.backends.ports.lease import (
     LEASE_S,
     Holder,
-    Journals,
+    JournalStore,
     Lease,
     LeaseHeld,
     LeaseLost,
     Leases,
 )
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import leases
@@ -33,6 +31,8 @@ class LocalLeases(Leases):
         self._wall = wall
 
     def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
+        from uuid import uuid4
+
         now = self._wall()
         row = LeaseRow(project, 0, str(uuid4()), holder.as_data(), now, now, duration)
         current, is_ours = leases.acquire(self._handle, row, now)
@@ -75,7 +75,7 @@ def _lease(row: LeaseRow) -> Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalJournals(Journals):
+class LocalJournals(JournalStore):
     """The journals of one workspace, in its database; each method does what its port says."""
 
     handle: WorkspaceHandle

@@ -1,4 +1,8 @@
-"""The protocol of a backend (read, put and delete resources as ARM JSON), and optional ones."""
+"""The protocol of a backend (read, put and delete resources as ARM JSON), and optional ones.
+
+A method of any port raises NotFound if something that it names does not exist, and another
+ServiceError if the service refuses or cannot be read; only what goes beyond that is said there.
+"""
 
 from __future__ import annotations
 
@@ -73,11 +77,7 @@ class Backend(Protocol):
         """
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
-        """Return all of a kind (of one parent), by parent and name; all versions, oldest first.
-
-        Raises:
-            NotFound: the parent does not exist.
-        """
+        """Return all of a kind (of one parent), by parent and name; all versions, oldest first."""
 
     def list_all(self, kinds: Iterable[str]) -> Collection[Live]:
         """Return all of these kinds; nothing of those whose service is retired."""
@@ -87,18 +87,11 @@ class Backend(Protocol):
         """Create or overwrite.
 
         An `etag` in the body is that of the resource under the body. A service with etags refuses
-        the write if the resource has another one by now.
-
-        Raises:
-            ServiceError: the service refuses (412: the etag is not current).
+        the write (412) if the resource has another one by now.
         """
 
     def delete(self, address: Address) -> Operation:
-        """Delete, with everything beneath.
-
-        Raises:
-            NotFound: there is nothing to delete.
-        """
+        """Delete, with everything beneath."""
 
     def wait(self, seconds: float) -> None:
         """Wait between two attempts; the local backend advances its virtual clock instead."""
@@ -132,11 +125,7 @@ class SupportsStateCheck(Protocol):
     """Keeps a state that may be damaged, which is checked after unexpected errors."""
 
     def check_state(self) -> None:
-        """Check that the state can be read.
-
-        Raises:
-            ServiceError: it is damaged.
-        """
+        """Check that the state can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,33 +178,16 @@ class SupportsScoring(Protocol):
     """Answers requests of callers of online endpoints."""
 
     def score(self, endpoint: Address, deployment: str | None, request: Data) -> Data:
-        """Answer a request with the named deployment, or by the endpoint's traffic.
-
-        Raises:
-            NotFound: the endpoint or deployment does not exist.
-            ServiceError: the service refuses, or the deployment's code failed.
-        """
+        """Answer a request with the named deployment, or by the endpoint's traffic."""
 
     def credentials(self, endpoint: Address) -> Mapping[str, Data]:
-        """Return the keys of an endpoint, or a token if it uses tokens.
-
-        Raises:
-            NotFound: the endpoint does not exist.
-        """
+        """Return the keys of an endpoint, or a token if it uses tokens."""
 
     def regenerate_key(self, endpoint: Address, key_type: str) -> Operation:
-        """Begin to replace the `Primary` or `Secondary` key of an endpoint.
-
-        Raises:
-            NotFound: the endpoint does not exist.
-        """
+        """Begin to replace the `Primary` or `Secondary` key of an endpoint."""
 
     def logs(self, deployment: Address, lines: int, container: str) -> str:
-        """Return the last lines of a deployment's logs; `container` in ARM's words.
-
-        Raises:
-            NotFound: the deployment does not exist.
-        """
+        """Return the last lines of a deployment's logs; `container` in ARM's words."""
 
 
 @runtime_checkable
@@ -223,12 +195,7 @@ class SupportsSchedules(Protocol):
     """Starts jobs of schedules out of turn."""
 
     def trigger(self, schedule: Address) -> str:
-        """Start a job of a schedule now; return the job's name.
-
-        Raises:
-            NotFound: the schedule does not exist.
-            ServiceError: its job is refused.
-        """
+        """Start a job of a schedule now; return the job's name."""
 
 
 @runtime_checkable
@@ -236,11 +203,7 @@ class SupportsWorkspaces(Protocol):
     """Has the workspaces of its subscription."""
 
     def workspace(self, name: str) -> Mapping[str, Data]:
-        """Return the ARM body of a workspace of the resource group.
-
-        Raises:
-            NotFound: it does not exist.
-        """
+        """Return the ARM body of a workspace of the resource group."""
 
     def workspaces(self, group: str | None = None) -> Iterable[Mapping[str, Data]]:
         """Return the ARM bodies of the workspaces that the caller may see, or of a group's."""
@@ -251,18 +214,10 @@ class WritesWorkspaces(SupportsWorkspaces, Protocol):
     """Creates workspaces of the resource group, immediately."""
 
     def write_workspace(self, name: str, location: str | None, body: Mapping[str, Data]) -> None:
-        """Create a workspace, or lay `body` (ARM's, without ids) over the existing one.
-
-        Raises:
-            ServiceError: the name or the region is invalid.
-        """
+        """Create a workspace, or lay `body` (ARM's, without ids) over the existing one."""
 
     def delete_workspace(self, name: str) -> None:
-        """Delete a workspace with everything in it.
-
-        Raises:
-            NotFound: it does not exist.
-        """
+        """Delete a workspace with everything in it."""
 
     def provision_network(self, name: str) -> Mapping[str, Data]:
         """Provision a workspace's managed network; return its status, in ARM's words."""
@@ -272,18 +227,10 @@ class Registry(Protocol):
     """Assets that workspaces share."""
 
     def read(self, address: Address) -> Live:
-        """Read a version of an asset; without a version the newest one.
-
-        Raises:
-            NotFound: the asset or the registry does not exist.
-        """
+        """Read a version of an asset; without a version the newest one."""
 
     def list(self, kind: str, name: str | None = None) -> Iterable[Live]:
-        """List the versions of a name, newest first; without a name, one entry for each.
-
-        Raises:
-            NotFound: the registry does not exist, or has nothing of that name.
-        """
+        """List the versions of a name, newest first; without a name, one entry for each."""
 
 
 @runtime_checkable
@@ -299,32 +246,16 @@ class WritesRegistries(SupportsRegistries, Protocol):
     """Creates registries, and writes to them."""
 
     def writing_registry(self, name: str) -> Backend:
-        """Return a backend for a registry's assets; on local its first write creates it.
-
-        Raises:
-            ServiceError: the caller may not write the registry.
-        """
+        """Return a backend for a registry's assets; on local its first write creates it."""
 
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
-        """Create or change a registry in the resource group; `body` is ARM's.
-
-        Raises:
-            ServiceError: the name or the region is invalid.
-        """
+        """Create or change a registry in the resource group; `body` is ARM's."""
 
     def delete_registry(self, name: str) -> None:
-        """Delete a registry of the resource group with everything in it.
-
-        Raises:
-            NotFound: it does not exist.
-        """
+        """Delete a registry of the resource group with everything in it."""
 
     def share(self, address: Address, registry: str, target: Address) -> None:
-        """Copy a version of a workspace's asset to a registry.
-
-        Raises:
-            ServiceError: the asset does not exist, or the registry already has the version.
-        """
+        """Copy a version of a workspace's asset to a registry."""
 
     def registries(self) -> Iterable[Mapping[str, Data]]:
         """Return the ARM bodies of the registries of the resource group."""
@@ -335,12 +266,7 @@ class SupportsModelFiles(Protocol):
     """Reads the files of models."""
 
     def download_model(self, model: Address, folder: Path, registry: str | None) -> None:
-        """Write the files of a model version below `NAME` in a folder, overwriting.
-
-        Raises:
-            ServiceError: the version does not exist (in the registry, if named), or its files
-                cannot be read or written.
-        """
+        """Write the files of a model version below `NAME` in a folder, overwriting."""
 
 
 @runtime_checkable
@@ -348,12 +274,7 @@ class SupportsPower(Protocol):
     """Starts and stops compute instances."""
 
     def power(self, instance: Address, action: str) -> Operation:
-        """Begin to start, stop or restart a compute instance.
-
-        Raises:
-            NotFound: it does not exist.
-            ServiceError: it is a cluster, or the service refuses.
-        """
+        """Begin to start, stop or restart a compute instance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,11 +297,7 @@ class SupportsNodes(Protocol):
     """Has the machines of its clusters."""
 
     def nodes(self, cluster: Address) -> list[ComputeNode]:
-        """Return the nodes of a cluster.
-
-        Raises:
-            NotFound: the cluster does not exist.
-        """
+        """Return the nodes of a cluster."""
 
 
 @runtime_checkable
@@ -400,8 +317,6 @@ class SupportsUpload(Protocol):
     ) -> Mapping[str, Data]:
         """Upload local files, and return the body that refers to them.
 
-        What was uploaded before is not sent again.
-
-        Raises:
-            ServiceError: the service refuses, or the files have changed since the plan was made.
+        What was uploaded before is not sent again. Files that have changed since the plan was made
+        are refused.
         """

@@ -105,10 +105,6 @@ class Jobs(Protocol):
         """Call an endpoint: `body` has ARM's properties of a batch job.
 
         If jobs are simulated, `workload` overrides the stored one named `workload_name`.
-
-        Raises:
-            NotFound: the endpoint, deployment or workload does not exist.
-            ServiceError: the service refuses.
         """
 
     def create(
@@ -118,18 +114,10 @@ class Jobs(Protocol):
 
         A missing name is generated. A step of a pipeline has the stored workload of its own name,
         if any.
-
-        Raises:
-            NotFound: the cluster, environment or workload does not exist.
-            ServiceError: the service refuses.
         """
 
     def show(self, name: str) -> Job:
-        """Return a job.
-
-        Raises:
-            NotFound: it does not exist.
-        """
+        """Return a job."""
 
     def list(
         self,
@@ -143,57 +131,28 @@ class Jobs(Protocol):
 
         At most `limit`, if given. Steps of pipelines and trials of sweeps are not included: see
         `children`.
-
-        Raises:
-            NotFound: the endpoint or deployment does not exist.
         """
 
     def unfinished(self) -> builtins.list[Job]:
-        """Return the jobs of the workspace that have not ended, including archived ones.
-
-        Raises:
-            ServiceError: they cannot be read.
-        """
+        """Return the jobs of the workspace that have not ended, including archived ones."""
 
     def children(self, name: str) -> builtins.list[Job]:
-        """Return the steps of a pipeline or the trials of a sweep, each after those it needs.
-
-        Raises:
-            NotFound: the job does not exist.
-        """
+        """Return the steps of a pipeline or the trials of a sweep, each after those it needs."""
 
     def change(self, name: str, changes: Mapping[str, Data]) -> Job:
-        """Change a job's `displayName`, `description`, `tags` or `isArchived`, in ARM's names.
-
-        Raises:
-            NotFound: it does not exist.
-            ServiceError: it is archived and a step or a trial, or the service refuses.
-        """
+        """Change a job's `displayName`, `description`, `tags` or `isArchived`, in ARM's names."""
 
     def cancel(self, name: str) -> Job:
-        """Cancel a job.
-
-        Raises:
-            NotFound: it does not exist.
-            ServiceError: it has already ended.
-        """
+        """Cancel a job; a ServiceError if it has already ended."""
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
         """Wait until a job has ended, but no longer than `seconds`; yield its progress.
 
         The first item is the present state. With `detail`, successful mini-batches are events too.
-
-        Raises:
-            NotFound: the job does not exist.
         """
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """Return what a training job has logged, in order.
-
-        Raises:
-            NotFound: the job does not exist.
-            ServiceError: it logs nothing.
-        """
+        """Return what a training job has logged, in order; a ServiceError if it logs nothing."""
 
 
 @runtime_checkable
@@ -210,11 +169,7 @@ class SupportsEventLog(Protocol):
     """Keeps an event log of every job."""
 
     def event_log(self, name: str) -> Iterator[str]:
-        """Yield the event log of a job and its cluster, from submission to end, as JSON lines.
-
-        Raises:
-            NotFound: the job does not exist.
-        """
+        """Yield the event log of a job and its cluster, from submission to end, as JSON lines."""
 
 
 @runtime_checkable
@@ -222,12 +177,7 @@ class SupportsLogs(Protocol):
     """Prints what a job prints."""
 
     def stream(self, name: str) -> None:
-        """Write a job's logs to stdout until it has ended.
-
-        Raises:
-            NotFound: the job does not exist.
-            ServiceError: the job has failed, or its logs cannot be read.
-        """
+        """Write a job's logs to stdout until it has ended; a ServiceError if it has failed."""
 
 
 @runtime_checkable
@@ -235,11 +185,7 @@ class SupportsOutputs(Protocol):
     """Has the outputs of jobs locally."""
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """Yield the files of a job and their texts, under `artifacts` and `named-outputs`.
-
-        Raises:
-            NotFound: the job does not exist.
-        """
+        """Yield the files of a job and their texts, under `artifacts` and `named-outputs`."""
 
 
 @runtime_checkable
@@ -247,23 +193,14 @@ class SupportsDownloads(Protocol):
     """Downloads the outputs of jobs."""
 
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
-        """Download a job's artifacts, one named output or, with `every`, all of these to a folder.
-
-        Raises:
-            NotFound: the job or output does not exist.
-            ServiceError: the job has not ended, or the service refuses.
-        """
+        """Download the artifacts of an ended job, one named output or all (`every`) to a folder."""
 
 
 class Folders(Protocol):
     """Folders that jobs can name as inputs; all may raise the storage's ServiceErrors."""
 
     def locate(self, text: str) -> str:
-        """Return the URI of an input's folder: a data asset's, or the text itself.
-
-        Raises:
-            NotFound: the asset does not exist.
-        """
+        """Return the URI of an input's folder: a data asset's, or the text itself."""
 
     def files(self, uri: str) -> Mapping[str, int]:
         """Return the paths of the files beneath a folder, sorted, with their sizes in bytes.

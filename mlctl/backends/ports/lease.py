@@ -112,7 +112,7 @@ class SupportsLeases(Protocol):
         """Return the backend writing under a lease: writes raise LeaseLost once that is lost."""
 
 
-class Journals(Protocol):
+class JournalStore(Protocol):
     """Records of a workspace by name; all may raise the store's ServiceErrors."""
 
     def append(self, name: str, record: Mapping[str, Data]) -> None:
@@ -134,5 +134,5 @@ class SupportsJournals(Protocol):
     """Keeps journals in its workspace."""
 
     @property
-    def journals(self) -> Journals:
+    def journals(self) -> JournalStore:
         """The journals of the workspace."""

@@ -26,18 +26,10 @@ class SupportsActivity(Protocol):
     """Keeps a log of writes, without what was written."""
 
     def activity(self, address: Address) -> list[Activity]:
-        """Return the successful writes and deletes of a resource, newest first.
-
-        Raises:
-            ServiceError: the log may not be read.
-        """
+        """Return the successful writes and deletes of a resource, newest first."""
 
     def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
-        """Return the last recorded write or delete of each resource.
-
-        Raises:
-            ServiceError: the log may not be read.
-        """
+        """Return the last recorded write or delete of each resource."""
 
 
 DEFAULT_METRICS = ("Preempted Nodes", "Preempted Cores")
@@ -78,12 +70,7 @@ class SupportsMetrics(Protocol):
         interval: float | None = None,
         span: float | None = None,
     ) -> list[Series]:
-        """Return metrics of the last `span` seconds (None: since the start), by suitable interval.
-
-        Raises:
-            NotFound: there is no such cluster.
-            ServiceError: there is no such metric, or the interval makes no sense.
-        """
+        """Return metrics of the last `span` seconds (None: since the start), by interval."""
 
 
 class HealthStatus(Enum):
@@ -126,8 +113,4 @@ class SupportsReport(Protocol):
     """Reports the form of its service's answers."""
 
     def report(self) -> Iterator[dict[str, Data]]:
-        """Yield the form of the answers to a few reads: codes, header names, keys; no values.
-
-        Raises:
-            ServiceError: the workspace cannot be read.
-        """
+        """Yield the form of the answers to a few reads: codes, header names, keys; no values."""

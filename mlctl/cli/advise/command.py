@@ -13,19 +13,18 @@ from mlctl.cli.forecast.args import (
     CloudArgs,
     ForecastFormat,
     Output,
-    Progress,
+    ProgressLine,
     SubjectArgs,
     WorkerArgs,
     ended,
     executor_of,
     refusals,
     settings_of,
-    weather_of,
     with_beginning,
     write,
 )
 from mlctl.cli.forecast.subject import read_subject, stated_prices
-from mlctl.cli.local.flags import BatchFlags, DelayArgs
+from mlctl.cli.local.flags import BatchFlags, DelayArgs, weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.rule_choice import Ignore, new_report
@@ -82,8 +81,6 @@ def advise(
     output: Output = "human",
 ) -> Exit:
     """Find the cheapest settings for a batch job, and show what to change."""
-    from mlctl.render.forecast import advice as render
-
     if patch and subject.override:
         raise UsageError("--override reads the files otherwise, --patch writes them: give one.")
     with refusals():
@@ -93,7 +90,7 @@ def advise(
             return Exit.ERROR
         stated = stated_prices(session, subject)
         data, complete = _advice(session, read, search, wishes, workers, stated)
-    write(session, data, output, render.human, _page)
+    write(session, data, output, "advice")
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
         write_settings(session, read, values, paths or (), output)
@@ -119,23 +116,18 @@ def _advice(
     vary, seed = parse_vary(args.vary or USUAL), str(args.seed)
     if wished.deadline_s is None and "deadline" in vary.get("policy", ()):
         raise UsageError("--vary policy=deadline needs a --deadline.")
-    places, without_price = known_places(subject, stated, *_places(args, stated))
+    regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
+    if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
+        raise UsageError("--price and --low-priority-ratio apply to one size in one region.")
+    places, without_price = known_places(subject, stated, regions, sizes)
     candidates = search.candidates(
         places, weather.processes(), vary, RecoveryPolicy(), seed, wished
     )
     tried, over = _within_quota(candidates, subject, quota)
-    with executor_of(workers) as executor, Progress(session) as progress:
+    with executor_of(workers) as executor, ProgressLine(session) as progress:
         ranked, complete = search.halve(tried, executor, args.runs, progress.add)
     searched = advice.Searched(tried, ranked, over, quota.source, without_price)
     return advice.document(subject, weather, searched, wished, args.seed), complete
-
-
-def _places(args: SearchArgs, stated: StatedPrices) -> tuple[list[str], list[str]]:
-    """Return the regions and the sizes to try."""
-    regions, sizes = (text.split(",") if text else [] for text in (args.regions, args.sizes))
-    if (regions or sizes) and (stated.price is not None or stated.ratio is not None):
-        raise UsageError("--price and --low-priority-ratio apply to one size in one region.")
-    return regions, sizes
 
 
 def _wishes(args: WishArgs, subject: Subject) -> Wishes:
@@ -165,12 +157,6 @@ def _within_quota(
         message = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
         raise ForecastError(message, subject.label("max_instances"))
     return tried, over
-
-
-def _page(data: Mapping[str, Any]) -> str:
-    from mlctl.render.forecast import page as forecast_page
-
-    return forecast_page.advice(data)
 
 
 def quotas(session: Session, subject: Subject) -> Quotas:

@@ -23,7 +23,7 @@ from mlctl.kinds import Kind
 from mlctl.kinds.registry import by_schema, infer
 from mlctl.pointer import Data, Pointer
 from mlctl.project.file import ProjectError
-from mlctl.render.findings.explain import explain
+from mlctl.render.findings.explain import explain, properties
 from mlctl.schema import Schema
 from mlctl.schema.text import enumerated
 from mlctl.version import __version__
@@ -123,7 +123,7 @@ def completions(
     present = _siblings(lines, line, indent)
     fields: dict[str, Completion] = {}
     for level in _levels(kind, above):
-        for name, inner in _properties(level):
+        for name, inner in properties(level):
             if name not in present and not inner.get("readOnly"):
                 fields.setdefault(name, _field(name, inner, level))
     return list(fields.values())
@@ -155,13 +155,8 @@ def _levels(kind: Kind, at: Pointer) -> list[Schema]:
     """Return the schemas of each form of a kind at a path."""
     levels = [form for _, form in schema.forms(schema.resolved(kind.schema))]
     for key in at:
-        levels = [inner for level in levels for name, inner in _properties(level) if name == key]
+        levels = [inner for level in levels for name, inner in properties(level) if name == key]
     return levels
-
-
-def _properties(level: Schema) -> Iterator[tuple[str, Schema]]:
-    for part in (level, *level.get("anyOf", ()), level.get("items", {})):
-        yield from part.get("properties", {}).items()
 
 
 def _field(name: str, inner: Schema, level: Schema) -> Completion:

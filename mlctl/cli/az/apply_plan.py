@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 
 from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend, Live, SupportsRegistries
@@ -12,6 +12,7 @@ from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.output import print_data, print_plan
 from mlctl.cli.shell.workflow import perform, settle_s
 from mlctl.config.loader import LoadedConfig
+from mlctl.dataclasses import replace
 from mlctl.kinds import Resource, kind_of
 from mlctl.planning.diff import with_secrets_again
 from mlctl.planning.model import Action, Plan
@@ -68,12 +69,11 @@ def _plan(
     graph = loaded.graph
     entries = session.journals.changes().values()
     unfinished = [entry for entry in entries if entry.related & graph.resources.keys()]
+    read, timeout = partial(refresh, unfinished=unfinished), settle_s(session)
     if args.dry_run:
-        live_state = refresh(graph, backend, unfinished=unfinished)
+        live_state = read(graph, backend)
     else:
-        live_state = refresh_settled(
-            graph, backend, timeout=settle_s(session), note=session.note, unfinished=unfinished
-        )
+        live_state = refresh_settled(graph, backend, timeout=timeout, note=session.note, read=read)
     ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
     planned = plan_loaded(
         graph, live_state, backend, loaded.report, session.policies, ownership=ownership

@@ -5,11 +5,11 @@ A command has only some of them, depending on its kind; the others keep their de
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+from mlctl.cli.parser.declare import DeclaredParameter
 from mlctl.cli.shell import TypedFlag, flag
 from mlctl.cli.shell.command import option, parameters, switch
 from mlctl.cli.shell.output import OutputArgs
@@ -155,7 +155,7 @@ INSTANCE_ONLY = tuple(
 )
 
 
-def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
+def identity(kind: Kind, *, label: bool = True) -> Iterator[DeclaredParameter]:
     """Return the flags that name an existing resource."""
     yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
     if kind.parent:
@@ -167,32 +167,27 @@ def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
         yield option("label", "-l")
 
 
-def registry(kind: Kind) -> Iterator[inspect.Parameter]:
+def registry(kind: Kind) -> Iterator[DeclaredParameter]:
     """Return the flag that names a registry instead of the workspace."""
     if kind.versioned:
         yield option("registry_name", metavar="NAME")
 
 
-def sharing(kind: Kind) -> Iterator[inspect.Parameter]:
-    """Return the flags of `share`."""
-    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
-    yield option("version", "-v", default=...)
-    yield option("registry_name", metavar="NAME", default=...)
-    yield option("share_with_name")
-    yield option("share_with_version")
-    yield from POLICY
+VERSION = option("version", "-v", default=...)
+SHARING = (
+    VERSION,
+    option("registry_name", metavar="NAME", default=...),
+    option("share_with_name"),
+    option("share_with_version"),
+)
+DOWNLOADING = (
+    VERSION,
+    option("download_path", "-p", metavar="FOLDER", default=Path(), type_=Path),
+    option("registry_name", metavar="NAME"),
+)
 
 
-def downloading(kind: Kind) -> Iterator[inspect.Parameter]:
-    """Return the flags of `download`."""
-    yield option("name", "-n", help=f"Name of the {kind.title}.", default=...)
-    yield option("version", "-v", default=...)
-    yield option("download_path", "-p", metavar="FOLDER", default=Path(), type_=Path)
-    yield from registry(kind)
-    yield from POLICY
-
-
-def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
+def new_identity(kind: Kind) -> Iterator[DeclaredParameter]:
     """The flags that name a resource where a file may do so."""
     yield option("name", "-n", help=f"Name of the {kind.title}; overrides the file.")
     if kind.parent:
@@ -202,7 +197,7 @@ def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
         yield option("version", "-v")
 
 
-def listing(kind: Kind) -> Iterator[inspect.Parameter]:
+def listing(kind: Kind) -> Iterator[DeclaredParameter]:
     """Return the flags that filter a list."""
     if kind.parent:
         text = f"Name of the {ALL[kind.parent].title}."
@@ -221,18 +216,18 @@ def listing(kind: Kind) -> Iterator[inspect.Parameter]:
         yield option("max_results", "-r", type_=int | None, metavar="N")
 
 
-def file(*, required: bool) -> inspect.Parameter:
+def file(*, required: bool) -> DeclaredParameter:
     """Return the flag that names the file."""
     return option("file", "-f", metavar="FILE", default=... if required else None)
 
 
-def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
+def deploying(kind: Kind) -> Iterator[DeclaredParameter]:
     """Return the flags of `create` for resources that run code under a parent."""
     if kind.az.route_flag is not None:
         yield switch("set_default", *kind.az.route_flag.names, help=kind.az.route_flag.help)
         yield switch("skip_script_validation")
 
 
-def writing() -> Iterator[inspect.Parameter]:
+def writing() -> Iterator[DeclaredParameter]:
     """Return the flags of every command that writes."""
     yield from (REPLACE, NO_WAIT, DRY_RUN, *POLICY)

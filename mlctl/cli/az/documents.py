@@ -34,9 +34,7 @@ _IDS = "user_assigned_identities"
 _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--version"}
 
 
-def empty_document() -> Document:
-    """Return the document of a command without a file."""
-    return Document(SourceText(COMMAND_LINE, ""), {})
+NO_FILE = Document(SourceText(COMMAND_LINE, ""), {})  # of a command without a file
 
 
 def is_empty(document: Document) -> bool:
@@ -80,7 +78,10 @@ def document_to_update(
     """
     as_it_is = as_document(live, scope, _form(document, typed.kind))
     below = (as_it_is,) if is_empty(document) else (document, as_it_is)
-    names = [] if is_empty(document) else [_as_it_is(name, as_it_is) for name in _names(typed.args)]
+    names = [  # in the live resource's letter case
+        replace(name, data=pointer.get(as_it_is.data, name.at) or name.data)
+        for name in (() if is_empty(document) else _names(typed.args))
+    ]
     edited = _apply_edits([*names, *typed.values], document, below, typed)
     _refuse_renaming(edited, as_it_is)
     _drop_old_ids(edited.data, as_it_is.data)
@@ -120,11 +121,10 @@ class NewFindings(Report):
 
     def add(self, *diagnostics: Diagnostic) -> None:
         """Keep the findings that the resource did not have before."""
-        Report.add(self, *(diagnostic for diagnostic in diagnostics if not self._old(diagnostic)))
-
-    def _old(self, diagnostic: Diagnostic) -> bool:
-        emptied = diagnostic.primary is not None and diagnostic.primary.span in self.cleared
-        return emptied or (diagnostic.rule.code, diagnostic.message) in self.known
+        for diagnostic in diagnostics:
+            emptied = diagnostic.primary is not None and diagnostic.primary.span in self.cleared
+            if not emptied and (diagnostic.rule.code, diagnostic.message) not in self.known:
+                Report.add(self, diagnostic)
 
 
 def _names(args: EditArgs) -> Iterator[FlagValue]:
@@ -134,24 +134,6 @@ def _names(args: EditArgs) -> Iterator[FlagValue]:
             yield FlagValue((name,), text, _NAMES[name], text)
 
 
-def _as_it_is(name: FlagValue, live: Document) -> FlagValue:
-    """Return a name of the command line, in the live resource's letter case."""
-    return replace(name, data=pointer.get(live.data, name.at) or name.data)
-
-
-def _rebase_paths(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:
-    """Make local paths, typed relative to the working directory, relative to the file's folder."""
-    folder = document.folder
-    return [
-        replace(value, data=os.path.relpath(value.data, folder))
-        if folder != Path()
-        and field_of(kind, value.at).get("x-mlctl-path")
-        and is_local(value.data)
-        else value
-        for value in typed
-    ]
-
-
 def _apply_edits(
     typed_values: Iterable[FlagValue],
     document: Document,
@@ -159,7 +141,15 @@ def _apply_edits(
     typed: ResourceFlags,
 ) -> OverlaidDocument:
     """Overlay the documents `below` with the flag values, then apply the generic updates."""
-    based = _rebase_paths(typed_values, document, typed.kind)
+    folder = document.folder
+    based = [
+        replace(value, data=os.path.relpath(value.data, folder))
+        if folder != Path()
+        and field_of(typed.kind, value.at).get("x-mlctl-path")
+        and is_local(value.data)
+        else value
+        for value in typed_values
+    ]
     laid = overlay(based, *below)
     updates = generic_updates(typed.args)
     if not updates:
@@ -174,16 +164,9 @@ def _apply_edits(
 
 def generic_updates(args: EditArgs | GenericArgs) -> list[GenericUpdate]:
     """Return the generic update arguments in the order in which they were typed."""
-    updates = [
-        (typed_flag.position, GenericUpdate(verb, typed_flag.values))
-        for verb, flags in (
-            (UpdateFlag.SET, args.set_),
-            (UpdateFlag.ADD, args.add),
-            (UpdateFlag.REMOVE, args.remove),
-        )
-        for typed_flag in flags or ()
-    ]
-    return [update_ for _, update_ in sorted(updates, key=lambda pair: pair[0])]
+    flags = [*(args.set_ or ()), *(args.add or ()), *(args.remove or ())]
+    flags.sort(key=lambda typed_flag: typed_flag.position)
+    return [GenericUpdate(UpdateFlag(flag.option.long), flag.values) for flag in flags]
 
 
 def _value(updated: UpdatedField, schema_: Schema) -> FlagValue:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mlctl import pointer, schema, source
 from mlctl.cli.az.args import FieldText
-from mlctl.cli.parser.declare import ARGUMENTS
+from mlctl.cli.parser.declare import ARGUMENTS, DeclaredParameter
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.shell import TypedFlag, UsageError
 from mlctl.cli.shell.command import flag_values, option
@@ -35,7 +34,7 @@ def coerce(text: str, schema: Schema, *, switch: bool = False) -> Data:
     (`LowPriority`). A field for text gets text, whatever it looks like. `switch` accepts `yes` and
     `1` for true.
     """
-    word = _word(text, schema)
+    word = next((word for word in enumerated(schema) if _bare(word) == _bare(text)), None)
     if word is not None:
         return word
     types = set(_types(schema))
@@ -67,7 +66,9 @@ def inside(schema: Schema, key: str) -> Schema | None:
             below: Schema = level["properties"][key]
             return below
     for level in (schema, *schema.get("anyOf", ())):
-        additional = level.get("additionalProperties", _open(level))
+        additional = level.get(
+            "additionalProperties", "anyOf" not in level and "object" in level.get("type", "object")
+        )
         if additional is not False:
             return additional if isinstance(additional, dict) else {}
     return None
@@ -93,15 +94,6 @@ def takes(schema: Schema, kind: str) -> bool:
 def read_only(schema: Schema) -> bool:
     """Whether only the service sets the field."""
     return bool(schema.get("readOnly"))
-
-
-def _open(level: Schema) -> bool:
-    """Whether a schema that does not mention other keys accepts them."""
-    return "anyOf" not in level and "object" in level.get("type", "object")
-
-
-def _word(text: str, schema: Schema) -> str | None:
-    return next((word for word in enumerated(schema) if _bare(word) == _bare(text)), None)
 
 
 def _bare(word: Data) -> str:
@@ -133,7 +125,7 @@ def _json(text: str) -> Data:
 _LISTED_BY = {"user_assigned_identities": "resource_id"}
 
 
-def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator[inspect.Parameter]:
+def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator[DeclaredParameter]:
     """Return the parameters of flags, with help from the schema of the kind.
 
     `defaults` says whether an absent flag means the default; if it means "unchanged", none is

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -22,7 +21,7 @@ from mlctl.cli.shell.code import CodeArgs, backend_is_local, python_of
 from mlctl.cli.shell.command import Commands, flag_values
 from mlctl.cli.shell.output import OutputArgs
 from mlctl.config.variables import Variables
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
 from mlctl.files import expanded, is_file, is_folder
@@ -73,15 +72,10 @@ def invoke(
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...]) -> Job:
     """Run the code of a deployment, and submit the job with its predictions."""
-    from functools import partial
-
     from mlctl.serving import batch
-    from mlctl.serving.deployments import CodeSettings
-    from mlctl.simulator.control_plane import local_paths
     from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 
-    handle: Any = getattr(runs, "handle")  # noqa: B009 - - local jobs have it
-    code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
+    handle, code = jobs.code_of(session, runs, python)
     record, note = batch.invoke(handle, Invocation(*request), code)
     if note:
         session.note(note)
@@ -92,7 +86,8 @@ def of_endpoint(
     session: Session, name: EndpointName, _policy: PolicyArgs, printing: OutputArgs
 ) -> None:
     """List the jobs of a batch endpoint."""
-    _list(session, name, None, printing)
+    with jobs.opened(session) as runs:
+        jobs.print_job(session, runs.list(name), printing)
 
 
 def of_deployment(
@@ -103,13 +98,8 @@ def of_deployment(
     printing: OutputArgs,
 ) -> None:
     """List the jobs of a batch deployment."""
-    _list(session, endpoint_name, name, printing)
-
-
-def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> None:
     with jobs.opened(session) as runs:
-        listed = runs.list(endpoint, deployment)
-        jobs.print_job(session, listed, printing)
+        jobs.print_job(session, runs.list(endpoint_name, name), printing)
 
 
 # Beyond the commands that all kinds have, by kind.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from mlctl.cli.az import job_run, job_verify, jobs, stream, submit
+from mlctl.cli.az import job_run, job_verify, jobs, submit
 from mlctl.cli.az.args import GenericArgs, PolicyArgs
 from mlctl.cli.az.documents import generic_updates
 from mlctl.cli.az.jobs import Name, Web, opened, print_job, show_page
@@ -77,7 +77,7 @@ _JOB: Commands = {
     "update": update,
     "validate": submit.validate,
     "run": job_run.run,
-    "stream": stream.stream,
+    "stream": jobs.stream,
     "verify": job_verify.verify,
 }
 COMMANDS = {"job": Group("Manage jobs.", _JOB)}

@@ -111,51 +111,43 @@ def _plan(session: Session, paths: list[str], args: JobRunArgs, ignore: Ignore) 
     return plan_job(loaded, subjects[0], typed)
 
 
-class _settings:  # noqa: N801 - a context manager
-    """The settings of a run; at the end, all its processes are ended."""
+@contextmanager
+def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[RunSettings]:
+    """Yield the settings of a run; at the end, all its processes are ended."""
+    import time
+    import uuid
 
-    def __init__(self, session: Session, plan: JobPlan, args: JobRunArgs) -> None:
-        self.session, self.plan, self.args = session, plan, args
+    from mlctl.rehearsal.process import Interpreter, find_python, swept
+    from mlctl.running.executor import RunSettings
+    from mlctl.running.place import locked
 
-    def __enter__(self) -> RunSettings:
-        import time
-        import uuid
-
-        from mlctl.rehearsal.process import Interpreter, find_python, swept
-        from mlctl.running.executor import RunSettings
-        from mlctl.running.place import locked
-
-        session, args = self.session, self.args
-        try:
-            python = find_python(args.python)
-        except OSError as error:
-            raise InvalidValue(str(error), flag="--python") from None
-        folder = (args.keep or Path(".mlctl", "runs", self.plan.name)).absolute()
-        try:
-            if args.keep is None:
-                files.make_ignored_folder(Path(".mlctl"))
-            self.lock = locked(folder)
-        except OSError as error:
-            why = f"cannot use the folder `{folder}`: {error.strerror or error}"
-            raise InvalidValue(why, flag="--keep") from None
-        mark = uuid.uuid4().hex
-        ends = time.monotonic() + (session.flags.timeout or _TIMEOUT)
-        self.swept = swept(mark)
-        self.swept.__enter__()
-        return RunSettings(
-            folder,
-            Interpreter(python, alone=False, memory=0, mark=mark, ends=ends, note=session.note),
-            session.environment,
-            at_once=args.parallelism or os.cpu_count() or 1,
-            sample=args.sample,
-            only=args.only,
-            fresh=args.fresh,
-            max_output=args.max_output,
-        )
-
-    def __exit__(self, *error: object) -> None:
-        self.swept.__exit__(*error)  # type: ignore[arg-type]
-        os.close(self.lock)
+    try:
+        python = find_python(args.python)
+    except OSError as error:
+        raise InvalidValue(str(error), flag="--python") from None
+    folder = (args.keep or Path(".mlctl", "runs", plan.name)).absolute()
+    try:
+        if args.keep is None:
+            files.make_ignored_folder(Path(".mlctl"))
+        lock = locked(folder)
+    except OSError as error:
+        why = f"cannot use the folder `{folder}`: {error.strerror or error}"
+        raise InvalidValue(why, flag="--keep") from None
+    mark, ends = uuid.uuid4().hex, time.monotonic() + (session.flags.timeout or _TIMEOUT)
+    try:
+        with swept(mark):
+            yield RunSettings(
+                folder,
+                Interpreter(python, alone=False, memory=0, mark=mark, ends=ends, note=session.note),
+                session.environment,
+                at_once=args.parallelism or os.cpu_count() or 1,
+                sample=args.sample,
+                only=args.only,
+                fresh=args.fresh,
+                max_output=args.max_output,
+            )
+    finally:
+        os.close(lock)
 
 
 class _Progress:

@@ -1,4 +1,4 @@
-"""`mlctl job`: showing, waiting for, downloading and cancelling jobs."""
+"""`mlctl job`: showing, waiting for, streaming, downloading and cancelling jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
@@ -19,9 +19,12 @@ from mlctl.backends.ports.jobs import (
     Jobs,
     MetricPoint,
     SupportsDownloads,
+    SupportsEventLog,
     SupportsJobs,
+    SupportsLogs,
     SupportsOutputs,
 )
+from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import ChartOutputFormat, OutputArgs, Query, print_data
@@ -29,10 +32,14 @@ from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import NotFound, Permanent
 
+if TYPE_CHECKING:
+    from mlctl.serving.deployments import CodeSettings
+
 Name = Annotated[str, flag("--name", "-n", metavar="NAME")]
 Limit = Annotated[str, flag("--limit", metavar="DURATION")]
 Web = Annotated[bool, flag("--web", "-e")]
 EVER = "365d"
+_QUIET = ("MB_START", "MB_DONE")  # events that are too many to print
 _MOST_DIGITS = 6  # of seconds
 POLLING = "MLCTL_LOCAL_POLLING"
 
@@ -50,6 +57,18 @@ def jobs_of(backend: Backend) -> Jobs:
         text = f"the {backend.name} backend has no jobs"
         raise Permanent("NoJobs", text)
     return backend.jobs
+
+
+def code_of(session: Session, runs: Jobs, python: str) -> tuple[Any, CodeSettings]:
+    """Return the handle of the simulated cloud, and how its jobs run the user's code."""
+    from functools import partial
+
+    from mlctl.serving.deployments import CodeSettings
+    from mlctl.simulator.control_plane import local_paths
+
+    handle: Any = getattr(runs, "handle")  # noqa: B009 - local jobs have it
+    find = partial(local_paths.find, handle.store)
+    return handle, CodeSettings(python, find, session.environment)
 
 
 def show(session: Session, printing: OutputArgs, name: Name, web: Web = False) -> None:
@@ -83,18 +102,58 @@ def list_(
         print_job(session, listed, printing)
 
 
-def wait(
-    session: Session,
-    printing: OutputArgs,
-    name: Name,
-    limit: Limit = EVER,
-) -> Exit:
+def wait(session: Session, printing: OutputArgs, name: Name, limit: Limit = EVER) -> Exit:
     """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
     with opened(session) as jobs:
-        job = _last(jobs.follow(name, length, detail=False)).job
+        *_, last = jobs.follow(name, length, detail=False)
+        job = last.job
         print_job(session, job, printing)
     return ended(session, job)
+
+
+def stream(
+    session: Session,
+    name: Name,
+    events: Path | None = flag(metavar="FILE", panel=SIMULATED),
+    limit: Limit = EVER,
+) -> Exit:
+    """Stream a job until it ends. Exits with 1 unless it completed."""
+    length = duration(limit)
+    with opened(session) as jobs:
+        if events is not None and not isinstance(jobs, SupportsEventLog):
+            raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
+        job = _stream(session, jobs, name, length)
+        if events is not None and isinstance(jobs, SupportsEventLog):
+            write(files.expanded(events), (f"{line}\n" for line in jobs.event_log(name)))
+    return ended(session, job)
+
+
+def _stream(session: Session, jobs: Jobs, name: str, length: float) -> Job:
+    """Show the job's logs if there are any, else its events; return the job at the end."""
+    if isinstance(jobs, SupportsLogs):
+        if length != duration(EVER):
+            raise InvalidValue(
+                "--limit: logs are streamed until the job has ended; `mlctl job wait` has a limit"
+            )
+        jobs.stream(name)
+        return jobs.show(name)
+    progresses = jobs.follow(name, length, detail=True)
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        from mlctl.render.cloud import watch
+
+        return watch.watch(progresses, _lines, sys.stderr).job
+    for progress in progresses:
+        for line in _lines(progress):
+            session.out(line)
+    return progress.job
+
+
+def _lines(progress: JobProgress) -> list[str]:
+    """Return a line for each event, except for mini-batches that succeed."""
+    from mlctl.render.cloud.jobs import line
+
+    return [line(event) for event in progress.events if event.event not in _QUIET]
 
 
 def download(
@@ -257,8 +316,3 @@ def _is_selected(path: PurePosixPath, output_name: str | None, every: bool) -> b
     if output_name in (None, "default"):  # the name that azure-ai-ml has for it
         return first == "artifacts"
     return (first, second) == ("named-outputs", output_name)
-
-
-def _last(events: Iterator[JobProgress]) -> JobProgress:
-    *_, last = events
-    return last

@@ -289,10 +289,7 @@ _TIMEOUT = 3600.0  # seconds; az's default
 _CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
 _PANEL = "Wait Condition Arguments"
 FLAGS = (
-    switch("created", panel=_PANEL),
-    switch("updated", panel=_PANEL),
-    switch("deleted", panel=_PANEL),
-    switch("exists", panel=_PANEL),
+    *(switch(condition, panel=_PANEL) for condition in _CONDITIONS[:-1]),
     option("custom", metavar="JMESPATH", panel=_PANEL),
     option("interval", type_=int, metavar="SECONDS", panel=_PANEL, default=30),
 )

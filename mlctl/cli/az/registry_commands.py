@@ -103,11 +103,7 @@ def read_document(session: Session, path: str, title: str) -> Mapping[str, Data]
     return documents[0].data
 
 
-def show(
-    session: Session,
-    printing: OutputArgs,
-    name: str = flag("-n", metavar="NAME"),
-) -> None:
+def show(session: Session, printing: OutputArgs, name: str = flag("-n", metavar="NAME")) -> None:
     """Print a registry. Exits with 3 if it does not exist."""
     if not name:
         raise UsageError("the following arguments are required: --name/-n")

@@ -166,17 +166,7 @@ def _print(session: Session, data: Data, flags: Mapping[str, str], verb: Sequenc
 
 
 def _account(session: Session, _flags: Mapping[str, str]) -> Data:
-    return {
-        "environmentName": "mlctl-local",
-        "homeTenantId": _NOBODY,
-        "id": session.scope.subscription,
-        "isDefault": True,
-        "managedByTenants": [],
-        "name": "mlctl-local",
-        "state": "Enabled",
-        "tenantId": _NOBODY,
-        "user": {"name": "mlctl", "type": "user"},
-    }
+    return {**_FIXED["account"], "id": session.scope.subscription}
 
 
 def _token(session: Session, flags: Mapping[str, str]) -> Data:
@@ -204,11 +194,7 @@ def _token(session: Session, flags: Mapping[str, str]) -> Data:
 
 def _provider(_session: Session, flags: Mapping[str, str]) -> Data:
     name = flags.get("--namespace") or flags.get("-n") or "Microsoft.MachineLearningServices"
-    return {
-        "namespace": name,
-        "registrationPolicy": "RegistrationRequired",
-        "registrationState": "Registered",
-    }
+    return {**_FIXED["provider"], "namespace": name}
 
 
 def _defaults(session: Session, _flags: Mapping[str, str]) -> list[dict[str, Data]]:
@@ -235,15 +221,8 @@ def _group(session: Session, flags: Mapping[str, str]) -> Data:
     scope = session.scope
     name = next((flags[flag] for flag in _GROUP_FLAGS if flags.get(flag)), scope.resource_group)
     place = flags.get("--location") or flags.get("-l") or "eastus"
-    return {
-        "id": f"/subscriptions/{scope.subscription}/resourceGroups/{name}",
-        "location": place,
-        "managedBy": None,
-        "name": name,
-        "properties": {"provisioningState": "Succeeded"},
-        "tags": None,
-        "type": "Microsoft.Resources/resourceGroups",
-    }
+    whole_id = f"/subscriptions/{scope.subscription}/resourceGroups/{name}"
+    return {**_FIXED["group"], "id": whole_id, "location": place, "name": name}
 
 
 def _group_delete(session: Session, flags: Mapping[str, str]) -> Data:
@@ -263,7 +242,7 @@ def _extension(_session: Session, flags: Mapping[str, str]) -> Data:
     name = flags.get("--name") or flags.get("-n") or flags[_WORD]
     if name != "ml":
         raise UsageError(f"The extension {name} is not installed.")
-    return _EXTENSION
+    return _FIXED["extension"]
 
 
 _Answer: TypeAlias = Callable[[Session, Mapping[str, str]], Data]
@@ -277,17 +256,15 @@ def _listed(answer: _Answer) -> _Answer:
     return lambda session, flags: [answer(session, flags)]
 
 
-_EXTENSION: dict[str, Data] = {
-    "name": "ml",
-    "version": "2.0.0",  # the major one
-    "extensionType": "whl",
-    "preview": False,
-}
+# What answers have of fixed fields, in az's order; the version of the extension is its major one.
+_FIXED: Mapping[str, dict[str, Data]] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 _AZ_VERSION = "2.91.0"  # of November 2026
 _VERSIONS: Data = {
     "azure-cli": _AZ_VERSION,
     "azure-cli-core": _AZ_VERSION,
-    "extensions": {"ml": _EXTENSION["version"], "mlctl": __version__},
+    "extensions": {"ml": _FIXED["extension"]["version"], "mlctl": __version__},
 }
 _WORD = ""  # among the flags: what follows no flag
 _TOKEN_LIFE = timedelta(hours=1)
@@ -307,10 +284,10 @@ _ANSWERS: Mapping[str, _Answer] = {
         {"name": name, "displayName": name} for name in sorted(catalog.regions())
     ],
     "account get-access-token": _token,
-    "ad signed-in-user show": _fixed({"id": _NOBODY, "displayName": "mlctl"}),
+    "ad signed-in-user show": _fixed(_FIXED["user"]),
     "config get": _config,
     "configure": _defaults,
-    "cloud show": _fixed({"name": "AzureCloud", "isActive": True}),
+    "cloud show": _fixed(_FIXED["cloud"]),
     "provider list": _listed(_provider),
     "provider show": _provider,
     "group list": _listed(_group),
@@ -318,8 +295,8 @@ _ANSWERS: Mapping[str, _Answer] = {
     "group create": _group,
     "group delete": _group_delete,
     "group exists": _fixed(True),
-    "extension list": _fixed([_EXTENSION]),
-    "extension list-available": _fixed([_EXTENSION]),
+    "extension list": _fixed([_FIXED["extension"]]),
+    "extension list-available": _fixed([_FIXED["extension"]]),
     "extension show": _extension,
     "version": _fixed(_VERSIONS),
     "--version": _fixed(_VERSIONS),

@@ -12,7 +12,6 @@ from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs, PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Web
-from mlctl.cli.az.stream import stream
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.flags import TrainingFlags, WorkloadName
 from mlctl.cli.shell import Exit, Session, flag
@@ -84,7 +83,7 @@ def create(
         jobs.print_job(session, shown, printing)
         if args.web:
             jobs.show_page(session, shown)
-    return stream(session, job.name, None) if args.stream else Exit.OK
+    return jobs.stream(session, job.name, None) if args.stream else Exit.OK
 
 
 def validate(
@@ -106,15 +105,10 @@ def validate(
 
 def _run(session: Session, runs: Jobs, python: str, request: tuple[Any, ...], folder: Path) -> Job:
     """Run the code of a job whose file is in a folder, and submit it with the results."""
-    from functools import partial
-
     from mlctl.serving import jobs as serving_jobs
-    from mlctl.serving.deployments import CodeSettings
-    from mlctl.simulator.control_plane import local_paths
     from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 
-    handle: Any = getattr(runs, "handle")  # noqa: B009 - - local jobs have it
-    code = CodeSettings(python, partial(local_paths.find, handle.store), session.environment)
+    handle, code = jobs.code_of(session, runs, python)
     name, data, *work = request
     record = serving_jobs.create(
         handle, JobRequest(name, data["properties"], *work), code, folder.absolute()

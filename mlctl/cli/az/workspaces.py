@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol, cast
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces, WritesWorkspaces
@@ -34,30 +36,8 @@ _COLUMNS: Columns = {
     "ResourceGroup": ("resource_group",),
     "Location": ("location",),
 }
-# The properties of a workspace that az prints, in its words.
-_PROPERTIES = {
-    "description": "description",
-    "discovery_url": "discoveryUrl",
-    "display_name": "friendlyName",
-    "hbi_workspace": "hbiWorkspace",
-    "storage_account": "storageAccount",
-    "key_vault": "keyVault",
-    "application_insights": "applicationInsights",
-    "container_registry": "containerRegistry",
-    "mlflow_tracking_uri": "mlFlowTrackingUri",
-    "public_network_access": "publicNetworkAccess",
-    "image_build_compute": "imageBuildCompute",
-    "primary_user_assigned_identity": "primaryUserAssignedIdentity",
-    "system_datastores_auth_mode": "systemDatastoresAuthMode",
-    "enable_data_isolation": "enableDataIsolation",
-    "hub_id": "hubResourceId",
-    "workspace_hub": "hubResourceId",
-    "customer_managed_key": "encryption",
-    "managed_network": "managedNetwork",
-    "network_acls": "networkAcls",
-    "serverless_compute": "serverlessComputeSettings",
-    "provisioning_state": "provisioningState",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_PROPERTIES: Mapping[str, str] = _TABLES["properties"]
 # What a file can also have: for the command, or for resources of Azure.
 _BESIDES = frozenset(("$schema", "id", "name", "location", "resource_group", "tags", "identity"))
 _BESIDES |= {"kind", "provision_network_now", "allow_roleassignment_on_rg"}
@@ -65,12 +45,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,32}")  # azure-ai-ml 1.35.2, `wo
 _OBJECTS = frozenset(
     ("encryption", "managedNetwork", "networkAcls", "serverlessComputeSettings")
 )  # whose keys are in the words of files in one, of ARM in the other
+# Flags that are not fields of a file, or that add to one.
+_NOT_FIELDS = ("file", "tags", "managed_network", "set_", "update_dependent_resources", "no_wait")
 _KEYS = {"keyVault": "keyVaultArmId", "keyUri": "keyIdentifier"}
-_ISOLATION = {
-    "disabled": "Disabled",
-    "allowinternetoutbound": "AllowInternetOutbound",
-    "allowonlyapprovedoutbound": "AllowOnlyApprovedOutbound",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,25 +155,7 @@ def _data(session: Session, args: WorkspaceArgs) -> dict[str, Data]:
     data = dict(read_document(session, args.file, "workspace")) if args.file else {}
     if args.update_dependent_resources:
         session.note("the simulated cloud keeps only the ids of dependent resources")
-    typed = {
-        "name": args.name,
-        "location": args.location,
-        "display_name": args.display_name,
-        "description": args.description,
-        "storage_account": args.storage_account,
-        "key_vault": args.key_vault,
-        "application_insights": args.application_insights,
-        "container_registry": args.container_registry,
-        "image_build_compute": args.image_build_compute,
-        "public_network_access": args.public_network_access,
-        "primary_user_assigned_identity": args.primary_user_assigned_identity,
-        "system_datastores_auth_mode": args.system_datastores_auth_mode,
-        "hub_id": args.hub_id,
-        "kind": args.kind,
-        "enable_data_isolation": args.enable_data_isolation,
-        "provision_network_now": args.provision_network_now,
-        "allow_roleassignment_on_rg": args.allow_roleassignment_on_rg,
-    }
+    typed = {name: getattr(args, name) for name in args.__slots__ if name not in _NOT_FIELDS}
     data |= {name: value for name, value in typed.items() if value}
     if args.managed_network:
         data["managed_network"] = {"isolation_mode": args.managed_network}
@@ -230,7 +189,7 @@ def _body(data: Mapping[str, Data]) -> dict[str, Data]:
     network = values.get("managedNetwork")
     if network is not None:
         text = str(network.get("isolationMode", "disabled"))
-        mode = _ISOLATION.get(text.replace("_", "").casefold())
+        mode = _TABLES["isolation"].get(text.replace("_", "").casefold())
         if mode is None:
             raise UsageError(
                 f"managed_network: `{text}` is none of disabled, allow_internet_outbound and"
@@ -263,9 +222,7 @@ def _writing(session: Session) -> Iterator[WritableBackend]:
 
 
 def show(
-    session: Session,
-    printing: OutputArgs,
-    name: str | None = flag("-n", metavar="NAME"),
+    session: Session, printing: OutputArgs, name: str | None = flag("-n", metavar="NAME")
 ) -> None:
     """Print a workspace. Exits with 3 if it does not exist."""
     with session.backend() as backend:

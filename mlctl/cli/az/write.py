@@ -6,7 +6,7 @@ import copy
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from mlctl import source
@@ -23,6 +23,7 @@ from mlctl.cli.shell.workflow import settle_s
 from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address
@@ -66,7 +67,13 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
                 session.note("It already exists and was not changed.")
                 print_live(session, backend, existing.values(), args)
                 return Exit.OK
-            loaded = replace(loaded, graph=_without(loaded.graph, existing, backend))
+            remaining = (
+                resource
+                for resource in loaded.graph.resources.values()
+                if (resource.owner or resource.address) not in existing
+            )
+            built = graph.build(remaining, backend.scope)
+            loaded = replace(loaded, graph=replace(built, secrets=loaded.graph.secrets))
         if args.set_default:
             loaded = replace(loaded, graph=_with_defaults(loaded, backend))
         return plan_and_apply(session, backend, loaded, args)
@@ -94,26 +101,6 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
         loader = session.loader(report, kind, scope=backend.scope, planning=True, edit=edit)
         return plan_and_apply(session, backend, _load(loader, args), args, edited=True)
-
-
-def archive(session: Session, kind: Kind, args: WriteArgs) -> Exit:
-    """Archive a version of an asset, or all of them; they stay usable by name and version."""
-    return _switch(session, kind, args, ("is_archived",), "archive", value=True)
-
-
-def restore(session: Session, kind: Kind, args: WriteArgs) -> Exit:
-    """Undo what `archive` did."""
-    return _switch(session, kind, args, ("is_archived",), "restore", value=False)
-
-
-def enable(session: Session, kind: Kind, args: WriteArgs) -> Exit:
-    """Let a schedule start jobs."""
-    return _switch(session, kind, args, ("is_enabled",), "enable", value=True)
-
-
-def disable(session: Session, kind: Kind, args: WriteArgs) -> Exit:
-    """Let a schedule start no jobs."""
-    return _switch(session, kind, args, ("is_enabled",), "disable", value=False)
 
 
 def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
@@ -175,21 +162,10 @@ def _nothing_to_delete(backend: Backend, address: Address) -> str:
     return f"There is no {address} {place}: there is nothing to delete.{suggestion}"
 
 
-COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
-    "create": create,
-    "update": update,
-    "archive": archive,
-    "restore": restore,
-    "delete": delete,
-    "enable": enable,
-    "disable": disable,
-}
-
-
 def _switch(
-    session: Session, kind: Kind, args: WriteArgs, at: Pointer, verb: str, *, value: bool
+    session: Session, kind: Kind, args: WriteArgs, *, at: Pointer, verb: str, value: bool
 ) -> Exit:
-    """Set one field of the named resource."""
+    """Set one field of the named resource, or of all its versions."""
     with session.backend(args.registry_name) as backend:
         report = NewFindings(ignored(session, args.ignore))
         read = []
@@ -208,6 +184,17 @@ def _switch(
             [(SourceFile(document.source.name, explicit=True), document) for document in read]
         )
         return plan_and_apply(session, backend, loaded, args, silent=kind.versioned)
+
+
+COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
+    "create": create,
+    "update": update,
+    "delete": delete,
+    "archive": partial(_switch, at=("is_archived",), verb="archive", value=True),
+    "restore": partial(_switch, at=("is_archived",), verb="restore", value=False),
+    "enable": partial(_switch, at=("is_enabled",), verb="enable", value=True),
+    "disable": partial(_switch, at=("is_enabled",), verb="disable", value=False),
+}
 
 
 def _kind_of_compute(kind: Kind, args: WriteArgs) -> Kind:
@@ -282,7 +269,7 @@ def _with_names_set(args: WriteArgs) -> WriteArgs:
 def _load(loader: Loader, args: WriteArgs) -> LoadedConfig:
     if args.file is not None:
         return loader.load([args.file])
-    blank = documents.empty_document()
+    blank = documents.NO_FILE
     return loader.check([(SourceFile(blank.source.name, explicit=True), blank)])
 
 
@@ -349,14 +336,3 @@ def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
     )
     built = graph.build(every, backend.scope)
     return replace(built, secrets=loaded.graph.secrets)
-
-
-def _without(whole: Graph, existing: Mapping[Address, Live], backend: Backend) -> Graph:
-    """Remove the resources that exist from the graph, and what these declare inline."""
-    remaining = (
-        resource
-        for resource in whole.resources.values()
-        if (resource.owner or resource.address) not in existing
-    )
-    built = graph.build(remaining, backend.scope)
-    return replace(built, secrets=whole.secrets)

@@ -19,13 +19,8 @@ from mlctl.cli.change.planning import (
     load_and_plan,
     report_omissions,
 )
-from mlctl.cli.change.verification import (
-    ask_policies,
-    check_against_files,
-    check_alone,
-    plan_again,
-)
-from mlctl.cli.files.validate import Paths, PathsToApply
+from mlctl.cli.change.verification import ask_policies, check_against_files, check_alone, plan_again
+from mlctl.cli.files.validate import Paths, SomePaths
 from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.new_names import write_down
 from mlctl.cli.shell.rule_choice import Ignore, Strict, new_report
@@ -78,7 +73,7 @@ def apply(
     selection: WhatArgs,
     pruning: PruneArgs,
     args: ApplyArgs,
-    paths: PathsToApply = None,
+    paths: SomePaths = None,
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:

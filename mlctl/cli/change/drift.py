@@ -9,13 +9,7 @@ from pathlib import Path
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.monitor import Activity, SupportsActivity
-from mlctl.cli.change.planning import (
-    KeepGoing,
-    PlanFormat,
-    Target,
-    load_and_plan,
-    report_omissions,
-)
+from mlctl.cli.change.planning import KeepGoing, PlanFormat, Target, load_and_plan, report_omissions
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report

@@ -79,21 +79,16 @@ def _select(
         if address not in several:
             yield live_by_address[address]
     listed = kinds | dict.fromkeys(address.kind for address in several)
-    for live in _versions(listed, backend, all_versions):
-        if live.address.kind in kinds or live.address.at(None) in several:
-            yield live
-
-
-def _versions(kinds: Iterable[str], backend: Backend, all_versions: bool) -> Iterable[Live]:
-    """Return the resources of these kinds without children; assets newest or in all versions."""
     versions = {
         live.address if all_versions else live.address.at(None): live
-        for live in backend.list_all(kinds)
+        for live in backend.list_all(listed)
         if not pointer.get(live.body, ("properties", "isAnonymous"))
         and state(live.body) != "deleting"
         and live.address.name.casefold() not in kind_of(live.address).arm.own_names
     }
-    return versions.values()
+    for live in versions.values():
+        if live.address.kind in kinds or live.address.at(None) in several:
+            yield live
 
 
 def format_text(text: str) -> str:

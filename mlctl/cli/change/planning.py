@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
@@ -29,6 +29,9 @@ from mlctl.workflow.model import (
     UnreadableFolder,
 )
 from mlctl.workflow.planning import plan_files
+
+if TYPE_CHECKING:
+    from mlctl.planning.cost import PlanCost
 
 _REGISTRY = "azureml://registries/"
 
@@ -79,18 +82,16 @@ def load_and_plan(
     return planned
 
 
-def _note_old_tables(session: Session, plan: Plan) -> None:
+def _note_old_tables(session: Session, plan: Plan, costs: PlanCost | None) -> None:
     """Note which tables of facts behind a plan are old."""
     topics = [*_topics(plan)]
     if not topics:
         return
     from mlctl.catalog.prices import OLD_DAYS
     from mlctl.catalog.tables import Table, used_for
-    from mlctl.planning import cost
 
     tables = used_for(*topics)
-    if "nodes" in topics:
-        costs = cost.of_plan(plan)
+    if costs is not None and "nodes" in topics:
         tables.insert(0, Table("the prices", costs.price_lists[0].as_of, ""))
         tables += used_for("low priority") if costs.has_low_priority else ()
     old = [f"{table.name}, {table.as_of}" for table in tables if table.is_old(session.today)]
@@ -125,8 +126,11 @@ def show_plan(
     forecast: dict[str, Data] | None = None,
 ) -> None:
     """Print the plan, and its forecast if requested; changes to files come first."""
-    _note_old_tables(session, planned.plan)
+    from mlctl.planning import cost
+
     plan, patch = planned.plan, ""
+    costs = cost.of_plan(plan) if plan.pending else None
+    _note_old_tables(session, plan, costs)
     if planned.texts:
         from mlctl.render.plan.patch import patch_of
 
@@ -136,7 +140,7 @@ def show_plan(
 
         extra: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
         extra |= {"patch": patch} if patch else {}
-        session.out_pieces(json_pieces({**plan_json.lazy_document(plan), **extra}, indent=2))
+        session.out_pieces(json_pieces({**plan_json.lazy_document(plan, costs), **extra}, indent=2))
         return
     if patch:
         from mlctl.render.plan.patch import with_heading
@@ -151,7 +155,8 @@ def show_plan(
 
         color = session.color(sys.stdout)
         verbose = session.flags.verbose
-        session.out(blocks.human(plan, color=color, width=session.width, verbose=verbose))
+        text = blocks.human(plan, color=color, width=session.width, verbose=verbose, costs=costs)
+        session.out(text)
 
 
 def report_omissions(session: Session, planned: Planned, code: Exit) -> Exit:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.shell import Session
 from mlctl.cli.shell.workflow import plan_context
 from mlctl.config.graph import build
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Report, SourceText
 from mlctl.kinds import Address, Resource, kind_of
 from mlctl.kinds.values import form_of_body, stored_values
@@ -308,7 +308,9 @@ def _unexplained_steps(saved: SavedPlan) -> Iterator[str]:
             yield f"{step.target}: {step.role.value}, which no change of the plan shows"
             continue
         for secret in step.secrets:
-            if secret.file not in sources and not _in_checkout(secret.file, sources):
+            if secret.file not in sources and not any(
+                source and Path(secret.file) == Path(source).absolute() for source in sources
+            ):
                 yield f"{step.target}: a secret of `{secret.file}`, which is not a file of the plan"
         if step.role in (StepRole.CREATE, StepRole.UPDATE) and action is not Action.NO_OP:
             after = shown[step.change]["change"].get("after") or {}
@@ -318,11 +320,6 @@ def _unexplained_steps(saved: SavedPlan) -> Iterator[str]:
     for address, action in saved.actions.items():
         if action is not Action.NO_OP and address not in stepped:
             yield f"{address}: {_word(action)}, for which there is no step"
-
-
-def _in_checkout(file: str, sources: set[str | None]) -> bool:
-    """Whether a file is one of the plan's, even if that was made in another folder."""
-    return any(source and Path(file) == Path(source).absolute() for source in sources)
 
 
 def _unexplained_fields(step: PlanStep, after: Mapping[str, Data], work: Work) -> Iterator[str]:

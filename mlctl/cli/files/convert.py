@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from itertools import count, product
 from pathlib import Path
@@ -48,10 +49,8 @@ def cluster_of(pool: Resource, name: str, size: str = SIZE) -> str:
         "tier": "Like the VMs of a pool, these are never preempted.",
         "min_instances": _scale(vms),
     }
-    head = (
-        f"The cluster in place of the Batch Pool `{pool.address.name}`."
-        f" {pool.kind.retired_service or ''}."
-    )
+    service = pool.kind.retired_service or ""
+    head = f"The cluster in place of the Batch Pool `{pool.address.name}`. {service}."
     return "".join(
         [
             _comment(head),
@@ -61,7 +60,10 @@ def cluster_of(pool: Resource, name: str, size: str = SIZE) -> str:
                 for key in fields
             ),
             "\n# What differs:\n",
-            *(_comment(difference, "# - ", "#   ") for difference in _differences(name)),
+            *(
+                _comment(text.format(name=name, idle=_IDLE), "# - ", "#   ")
+                for text in _table()["differences"]
+            ),
         ]
     )
 
@@ -109,38 +111,8 @@ def _scale(vms: int) -> str:
     return "As many as the pool had, all the time: the cluster does not scale."
 
 
-def _differences(name: str) -> Iterator[str]:
-    yield (
-        "The bill. A pool was charged in compute hours, from the end of a VM's provisioning until"
-        " its deletion, to the billing plan of its web service. A cluster's nodes are charged as"
-        " VMs of the subscription, from when they are being prepared until they have left, with"
-        " jobs or without."
-    )
-    yield (
-        "Stopping it. Resizing a pool to 0 VMs stopped the bill. Here that is `min_instances: 0`:"
-        f" nodes that no job has used for `idle_time_before_scale_down` ({_IDLE} s) go, and come"
-        " back with the next job, which waits minutes for them."
-    )
-    yield (
-        "Jobs. A pool ran what was sent to a web service's Batch Requests URL with its id as"
-        " `AzureBatchPoolId`. A cluster runs the jobs of a batch endpoint: rebuild the web service"
-        " as a model or a pipeline component, declare a batch endpoint and a batch deployment with"
-        f" `compute: azureml:{name}`, and send jobs with `mlctl batch-endpoint invoke`."
-    )
-    yield (
-        "Order. A pool started a job at once when a VM was free, and else first in, first out: one"
-        " job on one VM. A cluster has no queue of its own that promises an order, and a job takes"
-        " `resources.instance_count` nodes, over which it shares out its mini-batches."
-    )
-    yield (
-        "Limits. Customer support set how many pools an account had, and how many VMs each of them."
-        " A cluster counts against the core quotas of its size's family and of the region, with"
-        " `max_instances` nodes, whether they run or not."
-    )
-    yield (
-        "Network. A pool was in no network of yours. A cluster can be: `network_settings`, and"
-        " `enable_node_public_ip: false`."
-    )
+def _table() -> dict[str, list[str]]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def _text(value: Data) -> str:

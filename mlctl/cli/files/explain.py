@@ -8,10 +8,7 @@ from mlctl import files, schema
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, argument
 
 
-def explain(
-    session: Session,
-    what: str = argument(metavar="WHAT"),
-) -> None:
+def explain(session: Session, what: str = argument(metavar="WHAT")) -> None:
     """Explain a rule, a kind, a field or an Azure error: what it means, why, and how to fix it."""
     from mlctl.project.rules import ALL_RULES, unknown_rule
     from mlctl.render.findings import explain as render
@@ -25,10 +22,7 @@ def explain(
         raise InvalidValue(str(error)) from None
 
 
-def export(
-    session: Session,
-    folder: Path = argument(metavar="DIR"),
-) -> Exit:
+def export(session: Session, folder: Path = argument(metavar="DIR")) -> Exit:
     """Write every schema to a folder, so that editors can check and complete YAML."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -131,10 +131,7 @@ def canonical(path: str, documents: Sequence[Document]) -> str | None:
 
 
 def _schema(path: str, document: Document) -> Schema | None:
-    """Return the schema of a document of mlctl's; None for other tools.
-
-    For an overlay no schema is known.
-    """
+    """Return the schema of a document of mlctl's, {} for an overlay; None for other tools."""
     name = Path(path).name
     data = document.data
     if name == PROJECT_FILE:

@@ -22,11 +22,7 @@ _TIMEOUT = 60.0  # seconds that Graphviz may take
 Picture: TypeAlias = Literal["text", "mermaid", "dot", "svg"]
 
 
-def graph(
-    session: Session,
-    paths: Paths,
-    output: Picture = flag("-o", default="text"),
-) -> Exit:
+def graph(session: Session, paths: Paths, output: Picture = flag("-o", default="text")) -> Exit:
     """Draw the resources in files and the references between them, and the steps of pipelines."""
     from mlctl.render.graph import drawing
 

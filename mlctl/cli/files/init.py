@@ -118,7 +118,8 @@ def _ask(prompt: str) -> str:
 
 def _contents(template: str, project: str) -> dict[Path, bytes]:
     """Return the files of a project by path, formatted as `mlctl fmt` does."""
-    folder = _samples() / template
+    package = Path(__file__).parents[2] / "samples"
+    folder = (package if package.is_dir() else Path(__file__).parents[3] / "samples") / template
     contents = {
         file.relative_to(folder): files.read(file, _MOST)
         for file in sorted(folder.rglob("*"))
@@ -155,11 +156,6 @@ def _format(path: Path, content: bytes) -> bytes:
         return content
     text = canonical(str(path), source.load(str(path), content, Report()))
     return content if text is None else text.encode()
-
-
-def _samples() -> Path:
-    package = Path(__file__).parents[2] / "samples"
-    return package if package.is_dir() else Path(__file__).parents[3] / "samples"
 
 
 COMMANDS = {"init": init}

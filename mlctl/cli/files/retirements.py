@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from mlctl import catalog, files, inert
-from mlctl.catalog.tables import Retiring, Table, every_table, retiring_features
+from mlctl.catalog.tables import Retiring, every_table, retiring_features
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ RetirementsFormat: TypeAlias = Literal["human", "json", "sarif"]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class DatedUse:
     """A use of something that retires: in a file, or in a live resource."""
 
     retiring: Retiring
@@ -89,7 +89,7 @@ def _day(session: Session, text: str, flag_name: str) -> date:
         raise InvalidValue(f"`{text}` is not a time ahead: write 180d", flag=flag_name) from None
 
 
-def _of_files(paths: Sequence[str]) -> Iterator[Use]:
+def _of_files(paths: Sequence[str]) -> Iterator[DatedUse]:
     """Find what retires in the lines of files."""
     for path in dict.fromkeys(file for name in paths for file in _walk(Path(name))):
         try:
@@ -101,7 +101,7 @@ def _of_files(paths: Sequence[str]) -> Iterator[Use]:
             if source.waives(RETIREMENT, number):
                 continue
             for retiring, start, end in _of_line(_COMMENT.sub("", line)):
-                yield Use(retiring, Label(Span(source, number, start, number, end)))
+                yield DatedUse(retiring, Label(Span(source, number, start, number, end)))
 
 
 def _walk(path: Path) -> Iterator[Path]:
@@ -130,7 +130,7 @@ def _of_line(line: str) -> Iterator[tuple[Retiring, int, int]]:
             yield of, match.start(), match.end()
 
 
-def _of_workspace(session: Session) -> Iterator[Use]:
+def _of_workspace(session: Session) -> Iterator[DatedUse]:
     """Find what retires in live resources."""
     from mlctl.kinds import KINDS
 
@@ -138,7 +138,7 @@ def _of_workspace(session: Session) -> Iterator[Use]:
         for resource in backend.list_all(KINDS):
             lines = _values(resource.body, "")
             retirings = {retiring for line in lines for retiring, _, _ in _of_line(line)}
-            yield from (Use(retiring, None, str(resource.address)) for retiring in retirings)
+            yield from (DatedUse(retiring, None, str(resource.address)) for retiring in retirings)
 
 
 def _values(data: Data, key: str) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _values(data: Data, key: str) -> Iterator[str]:
             pass
 
 
-def _lines(near_uses: Sequence[Use], today: date, *, color: bool) -> Iterator[str]:
+def _lines(near_uses: Sequence[DatedUse], today: date, *, color: bool) -> Iterator[str]:
     """Write a paragraph for each thing that retires, with all places."""
     styler = Styler(color)
     by_thing: dict[Retiring, list[str]] = {}
@@ -173,10 +173,14 @@ def _lines(near_uses: Sequence[Use], today: date, *, color: bool) -> Iterator[st
     yield f"{counted(len(by_thing), 'retirement')} in {counted(len(near_uses), 'place')}."
 
 
-def _document(near_uses: Iterable[Use]) -> Data:
+def _document(near_uses: Iterable[DatedUse]) -> Data:
     return {
         "format_version": "1.0",
-        "as_of": {name: table.as_of.isoformat() for name, table in _tables().items()},
+        "as_of": {
+            table.name: table.as_of.isoformat()
+            for table in every_table()
+            if table.name in ("retirements.csv", "features.csv")
+        },
         "retirements": [
             {
                 "kind": use.retiring.kind,
@@ -194,11 +198,6 @@ def _document(near_uses: Iterable[Use]) -> Data:
     }
 
 
-def _tables() -> Mapping[str, Table]:
-    used = ("retirements.csv", "features.csv")
-    return {table.name: table for table in every_table() if table.name in used}
-
-
 def report_retired(lines: Iterable[Label], today: date) -> Iterator[Diagnostic]:
     """Report what lines name that is retired."""
     for label in lines:
@@ -208,10 +207,10 @@ def report_retired(lines: Iterable[Label], today: date) -> Iterator[Diagnostic]:
         for of, start, end in _of_line(_COMMENT.sub("", span.text)):
             if of.date <= today:
                 at = Span(span.source, span.line, span.column + start, span.line, span.column + end)
-                yield _diagnostic(Use(of, Label(at)), f"was retired on {of.date.isoformat()}")
+                yield _diagnostic(DatedUse(of, Label(at)), f"was retired on {of.date.isoformat()}")
 
 
-def _report(near_uses: Iterable[Use], fails: Sequence[Use]) -> Report:
+def _report(near_uses: Iterable[DatedUse], fails: Sequence[DatedUse]) -> Report:
     report = Report()
     for use in near_uses:
         severity = Severity.ERROR if use in fails else Severity.WARNING
@@ -220,7 +219,7 @@ def _report(near_uses: Iterable[Use], fails: Sequence[Use]) -> Report:
     return report
 
 
-def _diagnostic(use: Use, when: str) -> Diagnostic:
+def _diagnostic(use: DatedUse, when: str) -> Diagnostic:
     of = use.retiring
     message = f"`{of.name}` ({of.kind}) {when}, by {of.source}"
     hint = f"use {of.successor}" if of.successor else None

@@ -68,7 +68,7 @@ def _run(session: Session, paths: Sequence[str], output: TestFormat) -> Exit:
     results = [run_case(case, run) for case in cases]
     match output:
         case "json":
-            session.out_data(as_json([_as_data(result) for result in results], indent=2))
+            session.out_data(as_json([result.document() for result in results], indent=2))
         case "junit":
             session.out_data(_junit(results))
         case _:
@@ -86,18 +86,6 @@ def _lines(results: Sequence[Result]) -> Iterable[str]:
         yield from (clean(f"        {line}") for line in result.wrong)
     failed = sum(bool(result.wrong) for result in results)
     yield f"\n{len(results) - failed} of {len(results)} passed"
-
-
-def _as_data(result: Result) -> dict[str, object]:
-    case = result.case
-    passed, wrong = not result.wrong, list(result.wrong)
-    return {
-        "name": case.name,
-        "file": case.path,
-        "line": case.line,
-        "passed": passed,
-        "wrong": wrong,
-    }
 
 
 def _junit(results: Sequence[Result]) -> str:
@@ -168,6 +156,12 @@ class Result:
 
     case: Case
     wrong: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """Return the result as data."""
+        case, passed = self.case, not self.wrong
+        place = {"name": case.name, "file": case.path, "line": case.line}
+        return {**place, "passed": passed, "wrong": list(self.wrong)}
 
 
 def read_cases(paths: Sequence[str], report: Report) -> list[Case]:
@@ -261,7 +255,7 @@ def _failures(
             yield f"not found: {' '.join([code, *at])}"
     for finding in findings:
         if finding["severity"] == "error" and not any(
-            _matches(finding, *_pair(expected_finding)) for expected_finding in expected_findings
+            _matches(finding, code, at) for code, *at in expected_findings
         ):
             words = f"{finding['code']} {_place(finding)}: {finding['summary']}"
             yield f"not expected: {words}".replace(" :", ":")
@@ -275,10 +269,6 @@ def _failures(
         if want.get(address) != changes.get(address):
             expected_change, is_ = want.get(address, "no change"), changes.get(address, "no change")
             yield f"{address}: expected {expected_change}, the plan says {is_}"
-
-
-def _pair(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    return words[0], words[1:]
 
 
 def _matches(finding: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:

@@ -14,7 +14,6 @@ from mlctl.schema.text import counted
 
 Paths = Annotated[list[str], argument(metavar="PATH...")]
 SomePaths = Annotated[list[str] | None, argument(metavar="PATH...")]
-PathsToApply = Annotated[list[str] | None, argument(metavar="PATH...")]
 
 FindingsFormat: TypeAlias = Literal["human", "json", "sarif", "github", "azure-pipelines", "gitlab"]
 
@@ -74,17 +73,9 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
 def _machine_readable(report: Report, output: FindingsFormat) -> str:
     from mlctl.render.findings import machine
 
-    match output:
-        case "sarif":
-            return machine.sarif(report)
-        case "github":
-            return machine.github(report)
-        case "azure-pipelines":
-            return machine.azure_pipelines(report)
-        case "gitlab":
-            return machine.gitlab(report)
-        case _:
-            return machine.as_json(report)
+    views = {"sarif": machine.sarif, "github": machine.github, "gitlab": machine.gitlab}
+    views |= {"azure-pipelines": machine.azure_pipelines, "json": machine.as_json}
+    return views[output](report)
 
 
 COMMANDS = {"validate": validate}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from mlctl.cli.finish import batch, job, run
+from mlctl.cli.finish import offers, run
 from mlctl.cli.finish.options import (
     Events,
     FilesToApply,
+    FinishFlags,
     FinishFormat,
     Name,
     Offer,
     OrderArgs,
     ReportArgs,
-    Request,
     Show,
     check_args,
     parse_deadline,
@@ -52,7 +52,7 @@ def finish(
     if paths:
         if order_args.file is not None:
             raise UsageError("PATH and -f FILE name different jobs: give one of them.")
-        order_args = batch.set_target_from_files(session, paths, order_args)
+        order_args = offers.set_target_from_files(session, paths, order_args)
     if (order_args.endpoint is None) is (order_args.file is None):
         raise UsageError("name a job: -n ENDPOINT, files that declare one, or -f FILE.")
     if order_args.checkpoint is not None and order_args.file is None:
@@ -61,11 +61,11 @@ def finish(
     deadline_s = parse_deadline(session, order_args.deadline) if order_args.deadline else None
     with refusals():
         settings = settings_of(delays, cloud)
-    request = Request(order_args, work, training, prices, settings, deadline_s)
+    request = FinishFlags(order_args, work, training, prices, settings, deadline_s)
     if paths:
-        batch.check_duration(work, training)
+        offers.check_duration(work, training)
         if order_args.input is not None:
-            batch.find_local_inputs(session, order_args.input, work)
+            offers.find_local_inputs(session, order_args.input, work)
         code = _apply_files(session, paths, report_args.output, yes=yes)
         if code is not Exit.OK:
             return code
@@ -73,13 +73,13 @@ def finish(
     return Exit.ERROR if offer is None else run.begin(session, offer, report_args, yes=yes)
 
 
-def _build_offer(session: Session, request: Request) -> Offer | None:
+def _build_offer(session: Session, request: FinishFlags) -> Offer | None:
     """Build the offer for the job in a file, of a pipeline component, or in shards."""
     if request.order.file is not None:
-        return job.build_offer(session, request)
-    deployment = batch.find_deployment(session, request.order)
-    offer = job.build_component_offer(session, request, deployment)
-    return offer or batch.build_offer(session, request)
+        return offers.offer_of_file(session, request)
+    deployment = offers.find_deployment(session, request.order)
+    offer = offers.offer_of_component(session, request, deployment)
+    return offer or offers.offer_of_endpoint(session, request)
 
 
 def _apply_files(session: Session, paths: list[str], output: FinishFormat, *, yes: bool) -> Exit:
@@ -98,11 +98,7 @@ def resume(session: Session, name: Name, *, report_args: ReportArgs) -> Exit:
         return run.carry_out(session, backend, name, report_args)
 
 
-def cancel(
-    session: Session,
-    name: Name,
-    yes: Annotated[bool, flag("--yes", "-y")] = False,
-) -> Exit:
+def cancel(session: Session, name: Name, yes: Annotated[bool, flag("--yes", "-y")] = False) -> Exit:
     """Cancel a job: stop its runs and remove the resources created for it."""
     if not (yes or session.confirmed(f"Cancel `{name}`?")):
         return Exit.CANCELLED

@@ -18,7 +18,7 @@ from mlctl.cli.local.flags import BatchFlags, TrainingFlags
 from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import dataclass
-from mlctl.finishing.begin import Option, build_order, default_policies
+from mlctl.finishing.begin import PolicyForecast, build_order, default_policies
 from mlctl.finishing.order import Order
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.forecast.batch.policy import WATCHFUL, RecoveryPolicy, parse
@@ -124,7 +124,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class FinishFlags:
     """The flags as one record; the deadline is in seconds from now."""
 
     order: OrderArgs
@@ -135,7 +135,12 @@ class Request:
     deadline_s: float | None
 
     def offer(
-        self, options: Sequence[Option], workload: Workload, title: str, cluster: str, **facts: Any
+        self,
+        options: Sequence[PolicyForecast],
+        workload: Workload,
+        title: str,
+        cluster: str,
+        **facts: Any,
     ) -> Offer:
         """Build the offer of the best option; `cluster` (or deployment) gets a twin."""
         args = self.order

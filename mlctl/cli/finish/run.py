@@ -17,20 +17,20 @@ from typing import Any
 from mlctl import files
 from mlctl.applying.lease import LeaseRequest, holder, under_lease
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.lease import FINISH, Journals, SupportsJournals
+from mlctl.backends.ports.lease import FINISH, JournalStore, SupportsJournals
 from mlctl.cli.az.job_verify import write_outputs
 from mlctl.cli.az.jobs import jobs_of
 from mlctl.cli.finish.options import FinishFormat, Offer, ReportArgs
-from mlctl.cli.forecast.args import weather_of
 from mlctl.cli.forecast.subject import with_live
+from mlctl.cli.local.flags import weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import asdict, replace
 from mlctl.finishing.cloud import WorkspaceCloud
-from mlctl.finishing.controller import Controller, RunState
+from mlctl.finishing.controller import Controller
 from mlctl.finishing.order import Order, merge
 from mlctl.finishing.outlook import Outlook, build_job_study, forecast_outlook
-from mlctl.finishing.progress import Progress, Record
+from mlctl.finishing.progress import Progress, Record, RunState
 from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.fields import ForecastError, StatedPrices
@@ -45,13 +45,13 @@ from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.workload import Workload
 
 
-def get_journals(backend: Backend) -> Journals:
+def get_journals(backend: Backend) -> JournalStore:
     """Return the journals of a workspace."""
     assert isinstance(backend, SupportsJournals)  # every backend has them
     return backend.journals
 
 
-def read_records(journals: Journals, name: str) -> list[Record]:
+def read_records(journals: JournalStore, name: str) -> list[Record]:
     """Read the journal of a job."""
     records = journals.read(name)
     if not records:

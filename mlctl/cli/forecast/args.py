@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from math import inf
-from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from mlctl.cli.local.flags import AVAILABLE, MOMENTS, DelayArgs, pair, start_of
-from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
+from mlctl.cli.local.flags import AVAILABLE, MOMENTS, DelayArgs, pair, start_of, weather_of
+from mlctl.cli.shell import Exit, Session, UsageError, flag
 from mlctl.cli.shell.command import duration
-from mlctl.dataclasses import asdict, dataclass, replace
+from mlctl.dataclasses import dataclass, replace
 from mlctl.forecast import DEFAULT_WEATHER
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
@@ -94,13 +94,7 @@ def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
     """Return the settings of the simulated cloud from flags."""
     from mlctl.simulator.engine.model import SimulationSettings
 
-    texts: dict[str, str | None] = asdict(delays)
-    changes: dict[str, object] = {
-        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
-    }
-    if cloud.delay_cv is not None:
-        changes["delay_cv"] = cloud.delay_cv
-    changes |= dict(map(pair, cloud.setting or ()))
+    changes = delays.changes(cloud.delay_cv) | dict(map(pair, cloud.setting or ()))
     if not changes:
         return SimulationSettings()
     from mlctl.simulator.control_plane.disruptions import with_changes
@@ -132,20 +126,6 @@ def with_beginning(weathers_: Sequence[Weather], begin: BeginArgs) -> list[Weath
         replace(weather, start_s=start_s or 0.0, available=start == AVAILABLE)
         for weather in weathers_
     ]
-
-
-def weather_of(text: str) -> Weather:
-    """The weather of a name or a file."""
-    from mlctl.cli.local.flags import read_text
-    from mlctl.forecast.weather import models as known
-
-    try:
-        weather = known.by_name(text)
-        return (
-            weather if weather is not None else known.parse(read_text(Path(text)), Path(text).stem)
-        )
-    except known.WeatherError as error:
-        raise InvalidValue(str(error), flag="--weather") from None
 
 
 def tiers_of(choice: TierChoice) -> list[Any]:
@@ -189,15 +169,7 @@ ForecastFormat: TypeAlias = Literal["human", "json", "csv", "html"]
 Output = Annotated[ForecastFormat, flag("--output", "-o")]
 
 
-class Human(Protocol):
-    """Writes a forecast for a terminal."""
-
-    def __call__(self, data: Mapping[str, Any], *, width: int, color: bool) -> str:
-        """Return the text."""
-        ...
-
-
-class Progress:
+class ProgressLine:
     """A line on a terminal, after a second: how many histories are done."""
 
     def __init__(self, session: Session) -> None:
@@ -243,10 +215,9 @@ def write(
     session: Session,
     data: Mapping[str, Any],
     output: ForecastFormat,
-    human: Human,
-    page: Callable[[Mapping[str, Any]], str],
+    view: Literal["batch", "training", "advice"],
 ) -> None:
-    """Write a forecast to stdout; as CSV only its rows."""
+    """Write a forecast to stdout, by the view of that name; as CSV only its rows."""
     from mlctl.render.forecast import batch as render
 
     match output:
@@ -255,8 +226,11 @@ def write(
         case "csv":
             session.out_data(render.csv(data))
         case "html":
-            session.out_data(page(data))
+            from mlctl.render.forecast import page
+
+            session.out_data(getattr(page, view)(data))
         case "human":
+            human = import_module(f"mlctl.render.forecast.{view}").human
             session.out(human(data, width=session.width, color=session.color(sys.stdout)))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
-from mlctl.cli.local.flags import BatchFlags
+from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs
+from mlctl.cli.local.flags import BatchFlags, weather_of
 from mlctl.cli.shell import Session, UsageError, flag
 from mlctl.cli.shell.command import duration
 from mlctl.config.graph import Graph
@@ -18,7 +19,7 @@ from mlctl.kinds import Address, kind_of
 from mlctl.planning.model import Action, Plan
 
 if TYPE_CHECKING:
-    from mlctl.forecast.batch.brief import PlannedDeployment
+    from mlctl.forecast.batch.brief import BriefOptions
     from mlctl.forecast.batch.reading import Wanted
 
 _flag = partial(flag, panel="Forecast Arguments")
@@ -83,16 +84,16 @@ class PlanForecast:
             weather_of(args.weather or WEATHER), args.runs, deadline_s, args.max_cost
         )
         deployments = [
-            self._read(address, plan, graph, backend)
+            self._deployment(address, plan, graph, backend, options)
             for address in _changed_deployments(plan, graph)
         ]
         return brief.document(deployments, options)
 
-    def _read(
-        self, address: Address, plan: Plan, graph: Graph, backend: Backend
-    ) -> PlannedDeployment:
+    def _deployment(
+        self, address: Address, plan: Plan, graph: Graph, backend: Backend, options: BriefOptions
+    ) -> dict[str, Any]:
         from mlctl.cli.forecast.subject import with_live
-        from mlctl.forecast.batch.brief import PlannedDeployment
+        from mlctl.forecast.batch import brief
         from mlctl.forecast.batch.reading import read
         from mlctl.forecast.fields import ForecastError
 
@@ -103,13 +104,11 @@ class PlanForecast:
         try:
             planned = read(with_live(graph, backend, address), request)
         except ForecastError as error:
-            return PlannedDeployment(str(address), why=str(error))
-        try:
-            return PlannedDeployment(
-                str(address), planned, read(with_live(Graph({}, ()), backend, address), request)
-            )
-        except ForecastError:
-            return PlannedDeployment(str(address), planned)
+            return brief.deployment(str(address), options, why=str(error))
+        current = None
+        with suppress(ForecastError):
+            current = read(with_live(Graph({}, ()), backend, address), request)
+        return brief.deployment(str(address), options, planned, current)
 
 
 def _changed_deployments(plan: Plan, graph: Graph) -> Iterator[Address]:

@@ -15,7 +15,7 @@ from mlctl.cli.forecast.args import (
     HistoryArgs,
     LimitArgs,
     Output,
-    Progress,
+    ProgressLine,
     SubjectArgs,
     WorkerArgs,
     ended,
@@ -85,8 +85,6 @@ def simulate(
     output: Output = "human",
 ) -> Exit:
     """Forecast a batch job: how long it takes, what it costs, how likely it is to be cancelled."""
-    from mlctl.render.forecast import batch as render
-
     with refusals():
         settings = settings_of(delays, cloud)
         read = read_subject(session, paths or (), subject, work, settings, ignore)
@@ -94,9 +92,11 @@ def simulate(
             return Exit.ERROR
         _note_shortage(session, read)
         data, complete = _forecast(session, read, study, limits.deadline_s, details, workers)
-    write(session, data, output, render.human, _page)
+    write(session, data, output, "batch")
     if details.explain_path:
-        _explain_paths(session, data)
+        for row in data["rows"]:
+            why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
+            session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
     if complete and is_refused(session, *_misses(data, limits)):
         return Exit.REFUSED
     return ended(session, complete=complete)
@@ -143,13 +143,6 @@ def _forecast(
     return forecast, gathered.complete
 
 
-def _explain_paths(session: Session, data: Mapping[str, Any]) -> None:
-    """Report which rows took the shortcut, and why others did not."""
-    for row in data["rows"]:
-        why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
-        session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
-
-
 def _note_shortage(session: Session, read: Subject) -> None:
     """Note if documented quotas are too small for the cluster: the forecast ignores quotas."""
     from mlctl.forecast import quotas
@@ -161,12 +154,6 @@ def _note_shortage(session: Session, read: Subject) -> None:
 
 
 _PATHS = {"skip": "shortcut", "engine": "event engine"}
-
-
-def _page(data: Mapping[str, Any]) -> str:
-    from mlctl.render.forecast import page as forecast_page
-
-    return forecast_page.batch(data)
 
 
 def _gather(
@@ -199,7 +186,7 @@ def _gather(
     updated = [
         (replace(row, study=study_), study_) for row, study_ in zip(rows, studies, strict=True)
     ]
-    with Progress(session) as progress:
+    with ProgressLine(session) as progress:
         gathered = gather(updated, following, executor, progress.add)
     for row, histories in gathered.rows:
         if is_hopeless(histories):
@@ -286,7 +273,6 @@ def training(
     from mlctl.forecast.batch.reading import Wanted
     from mlctl.forecast.training import report as training_report
     from mlctl.forecast.training.reading import read
-    from mlctl.render.forecast import training as training_forecast
 
     graph = read_graph(session, paths, declared.override, ignore)
     if graph is None:
@@ -301,12 +287,12 @@ def training(
         subject = read(graph, request)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
-        options = training_report.Options(str(study.seed), study.runs or RUNS, main)
+        seed, runs = str(study.seed), study.runs or RUNS
         with executor_of(workers) as executor:
-            with Progress(session) as progress:
-                gathered = training_report.gathered(rows, options, executor, progress.add)
-            data = training_report.document(subject, gathered, options, executor)
-    write(session, data, output, training_forecast.human, _training_page)
+            with ProgressLine(session) as progress:
+                gathered = training_report.gathered(rows, seed, runs, executor, progress.add)
+            data = training_report.document(subject, gathered, seed, runs, main, executor)
+    write(session, data, output, "training")
     return ended(session, complete=gathered.complete)
 
 
@@ -322,12 +308,6 @@ def _workload(args: StepArgs) -> Workload:
     )
     workloads.check(workload)
     return workload
-
-
-def _training_page(data: Mapping[str, Any]) -> str:
-    from mlctl.render.forecast import page as forecast_page
-
-    return forecast_page.training(data)
 
 
 COMMANDS = {"simulate": Group("", {"training": training}, simulate)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlctl import schema
@@ -18,26 +20,24 @@ from mlctl.cli.shell.scope import LOCATION, ScopeError
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
 from mlctl.config.loader import DocumentEdit
-from mlctl.kinds import Address, Kind, Scope, kind_of
+from mlctl.dataclasses import replace
+from mlctl.kinds import Address, Scope, kind_of
 from mlctl.kinds.records.batch_deployment import KIND as BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import KIND as BATCH_ENDPOINT
 from mlctl.kinds.resource import build
 from mlctl.kinds.routes import main_child
 from mlctl.render.terminal.terminal import clean
-from mlctl.source import Document
 from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
 if TYPE_CHECKING:
+    from mlctl.catalog.prices import PriceList
     from mlctl.forecast.batch.reading import Subject, Wanted
     from mlctl.forecast.fields import StatedPrices
     from mlctl.simulator.engine.model import SimulationSettings
 
 
 def read_graph(
-    session: Session,
-    paths: Sequence[str],
-    overrides: Sequence[str] | None,
-    ignore: Ignore,
+    session: Session, paths: Sequence[str], overrides: Sequence[str] | None, ignore: Ignore
 ) -> Graph | None:
     """Return what files declare, with overrides; None if they are invalid, after printing why.
 
@@ -117,16 +117,47 @@ def stated_prices(session: Session, args: FileArgs) -> StatedPrices:
         return stated
     if args.low_priority_ratio is not None:
         raise UsageError("--spot-price and --low-priority-ratio exclude each other.")
-    from mlctl.cli.forecast.spot_price import with_spot_price
+    return _with_spot_price(session, stated, args.spot_price)
 
-    return with_spot_price(session, stated, args.spot_price)
+
+def _with_spot_price(session: Session, stated: StatedPrices, text: str) -> StatedPrices:
+    """The prices, with what `--spot-price` says of Spot; `now` asks once it is needed."""
+    from mlctl import files
+    from mlctl.catalog import prices
+
+    if text == "now":
+        return replace(stated, spot=cache(lambda *pair: _fetch_now(session, *pair)))
+    ends = re.fullmatch(r"([\d.]+)\.\.([\d.]+)", text)
+    try:
+        if ends is None:
+            price_list = prices.read(files.expanded(Path(text)))
+            return replace(stated, spot=lambda *_: price_list)
+        low, high = float(ends[1]), float(ends[2])
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        message = f"`{text}` is neither now, nor LOW..HIGH, nor a price list: {why}"
+        raise InvalidValue(message, flag="--spot-price") from None
+    if not low <= high <= prices.MOST_PRICE:
+        raise InvalidValue(
+            f"`{text}`: write the lower end first, in USD an hour", flag="--spot-price"
+        )
+    return replace(stated, ends=(low, high))
+
+
+def _fetch_now(session: Session, size: str, region: str) -> PriceList:
+    """Ask the Azure Retail Prices API for a size in a region."""
+    from mlctl import backends
+    from mlctl.catalog import retail
+    from mlctl.catalog.prices import PriceList
+
+    url = session.environment.get(retail.URL_VARIABLE) or retail.URL
+    answer = backends.fetch_prices(url, [size], [region], session.today)
+    rates = {(name.casefold(), place): price for (name, place), price in answer.items()}
+    return PriceList(retail.SOURCE, session.today, rates)
 
 
 def _address(text: str) -> Address:
-    """Parse the address of `--deployment`: a deployment, or an endpoint alone.
-
-    The kind may precede it.
-    """
+    """Parse the address of a deployment, or of an endpoint alone; the kind may precede it."""
     bare = text
     for kind_ in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
         bare = bare.removeprefix(f"{kind_.name}/")
@@ -164,7 +195,7 @@ def _complete(
 
     The workspace is not read if the files have everything, or if it is unknown.
     """
-    if not _lacking(graph, address):
+    if not (not _deployments(graph, address) or bool(_clusters(graph, address))):
         return graph, ""
     try:
         scope = session.scope
@@ -188,10 +219,6 @@ def with_live(
         resources = backend.list(BATCH_DEPLOYMENT.name)
     graph = _join(graph, resources, backend.scope, edit)
     return _join(graph, backend.read(_clusters(graph, address)).values(), backend.scope, edit)
-
-
-def _lacking(graph: Graph, address: Address | None) -> bool:
-    return not _deployments(graph, address) or bool(_clusters(graph, address))
 
 
 def _deployments(graph: Graph, address: Address | None) -> list[Address]:
@@ -223,18 +250,13 @@ def _join(
         kind, document = kind_of(live.address), as_document(live, scope)
         if edit is not None:
             document = edit(document, kind)
-            _check_flags(document, kind)
+            for finding in schema.check(document, kind.schema):
+                if finding.primary is not None and finding.primary.span.source.name == COMMAND_LINE:
+                    raise InvalidValue(finding.message, flag="--override")
         resource = build(document, kind)
         if resource is not None:
             resources.setdefault(resource.address, resource)
     return graphs.build(resources.values(), scope)
-
-
-def _check_flags(document: Document, kind: Kind) -> None:
-    """Refuse overrides of a live resource whose kind has no such field or value."""
-    for finding in schema.check(document, kind.schema):
-        if finding.primary is not None and finding.primary.span.source.name == COMMAND_LINE:
-            raise InvalidValue(finding.message, flag="--override")
 
 
 def _count_files(folder: str) -> int:

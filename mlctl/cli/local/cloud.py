@@ -81,9 +81,7 @@ def advance(
 
 
 def reset(
-    session: Session,
-    seed: str = flag(default="0"),
-    yes: bool = flag("-y", default=False),
+    session: Session, seed: str = flag(default="0"), yes: bool = flag("-y", default=False)
 ) -> Exit:
     """Reset the cloud: no workspaces, initial time, default quotas and no faults."""
     with opened(session) as local:
@@ -126,10 +124,7 @@ def quota_set(
 
 
 def quota_list(
-    session: Session,
-    location: Location = None,
-    output: Output = "table",
-    query: Query = None,
+    session: Session, location: Location = None, output: Output = "table", query: Query = None
 ) -> None:
     """List the quotas of a region that are in use, were set, or are commonly exceeded."""
     with opened(session) as local:
@@ -157,11 +152,7 @@ def _family(text: str) -> tuple[str, int]:
     return family, int(number)
 
 
-def usage(
-    session: Session,
-    output: Output = "table",
-    query: Query = None,
-) -> None:
+def usage(session: Session, output: Output = "table", query: Query = None) -> None:
     """List node-hours and cost by tier for every cluster, pool and job."""
     from mlctl.simulator.control_plane import metrics
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-from mlctl.cli.local import cloud, faults, preemption, settings
+from mlctl.cli.local import cloud, preemption, settings
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group, InvalidValue, Session, argument, flag
@@ -17,44 +20,17 @@ from mlctl.service_errors import Permanent
 
 _MARK: dict[str, Data] = {"mlctl.supposed": "true"}
 _VERSION = "1"  # the version if none is named
-_PATH = "azureml://datastores/workspaceblobstore/paths/supposed"
-_IMAGE = "mcr.microsoft.com/azureml/openmpi4.1.0-ubuntu22.04:latest"
-_CLUSTER: dict[str, Data] = {
-    "vmSize": "Standard_D4ds_v5",
-    "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 4},
-}
-_COMPONENT: dict[str, Data] = {
-    "type": "command",
-    "command": "true",
-    "environment": "azureml://registries/azureml/environments/sklearn-1.5/labels/latest",
-}
-# A plain resource of each kind that others refer to, as Azure Resource Manager has it. For assets,
-# the properties with their tags.
-_ASSETS: Mapping[str, dict[str, Data]] = {
-    "component": {"componentSpec": _COMPONENT},
-    "data": {"dataType": "uri_folder", "dataUri": _PATH},
-    "environment": {"image": _IMAGE},
-    "model": {"modelType": "custom_model", "modelUri": _PATH},
-}
-_IDENTITY: dict[str, Data] = {"type": "SystemAssigned"}
-_OTHERS: Mapping[str, dict[str, Data]] = {
-    "batch-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "AADToken"}},
-    "compute": {"properties": {"computeType": "AmlCompute", "properties": _CLUSTER}},
-    "datastore": {
-        "properties": {
-            "datastoreType": "AzureBlob",
-            "accountName": "supposed",
-            "containerName": "supposed",
-        }
-    },
-    "online-endpoint": {"identity": _IDENTITY, "properties": {"authMode": "Key"}},
-}
 
 
-def suppose(
-    session: Session,
-    addresses: list[str] = argument(metavar="ADDRESS..."),
-) -> None:
+@cache
+def _supposed(group: str) -> Mapping[str, dict[str, Data]]:
+    """Return the plain resources of a group by kind: `assets`, or `others`."""
+    text = Path(__file__).with_name("suppose.toml").read_text(encoding="utf-8")
+    bodies: Mapping[str, dict[str, Data]] = tomllib.loads(text)[group]
+    return bodies
+
+
+def suppose(session: Session, addresses: list[str] = argument(metavar="ADDRESS...")) -> None:
     """Create stand-ins for resources of a real workspace, so that files can be planned."""
     parsed = [_address(text) for text in addresses]
     with opened(session) as local:
@@ -72,30 +48,27 @@ def _address(text: str) -> Address:
         address = Address.parse(text)
     except ValueError as error:
         raise InvalidValue(f"argument ADDRESS: {error}") from None
-    if address.kind in _ASSETS:
+    assets, others = _supposed("assets"), _supposed("others")
+    if address.kind in assets:
         return address.at(address.version or _VERSION)
-    if address.kind not in _OTHERS:
-        kinds = ", ".join(sorted((*_ASSETS, *_OTHERS)))
+    if address.kind not in others:
+        kinds = ", ".join(sorted((*assets, *others)))
         raise InvalidValue(f"argument ADDRESS: only these can be supposed: {kinds}")
     return address
 
 
 def _body(address: Address, region: str) -> dict[str, Data]:
-    if address.kind in _OTHERS and not kind_of(address).arm.tracked:
-        return {"properties": {**_OTHERS[address.kind]["properties"], "tags": _MARK}}
-    if address.kind in _OTHERS:
-        return {"location": region, "tags": _MARK, **_OTHERS[address.kind]}
-    properties = _ASSETS[address.kind]
+    body = _supposed("others").get(address.kind)
+    if body is not None and kind_of(address).arm.tracked:
+        return {"location": region, "tags": _MARK, **body}
+    properties = _supposed("assets")[address.kind] if body is None else body["properties"]
     if "componentSpec" in properties:
         names: dict[str, Data] = {"name": address.name, "version": address.version}
-        properties = {"componentSpec": {**_COMPONENT, **names}}
+        properties = {"componentSpec": {**properties["componentSpec"], **names}}
     return {"properties": {**properties, "tags": _MARK}}
 
 
-def on(
-    session: Session,
-    python: str | None = flag(metavar="EXE"),
-) -> None:
+def on(session: Session, python: str | None = flag(metavar="EXE")) -> None:
     """Run the code of jobs and of invoked deployments, as `--run-code` does for one command."""
     interpreter = python_of(session, CodeArgs(run_code=True, python=python))
     _write(session, interpreter if python is not None else "")
@@ -155,8 +128,7 @@ _LOCAL: Commands = {
         },
     ),
     "code": Group(
-        "Whether jobs and endpoints run your own code.",
-        {"on": on, "off": off, "show": show},
+        "Whether jobs and endpoints run your own code.", {"on": on, "off": off, "show": show}
     ),
     "capacity": Group(
         "How many nodes a region has.",
@@ -164,7 +136,7 @@ _LOCAL: Commands = {
     ),
     "fault": Group(
         "Faults: calls that fail, are throttled, take long or lose their response.",
-        {"add": faults.add, "list": faults.list_, "clear": faults.clear},
+        {"add": settings.fault_add, "list": settings.fault_list, "clear": settings.fault_clear},
     ),
 }
 COMMANDS = {"local": Group("The simulated cloud: its clock, quotas and faults.", _LOCAL)}

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from mlctl import files
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell import InvalidValue, UsageError, flag
+from mlctl.cli.shell.command import duration
 from mlctl.dataclasses import asdict, dataclass
 from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
 
 if TYPE_CHECKING:
     from mlctl.backends.ports.jobs import Jobs
+    from mlctl.forecast.weather.models import Weather
 
 
 _T = TypeVar("_T")
@@ -43,6 +45,29 @@ def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "Inv
         return parse(text)
     except EngineError as error:
         raise Permanent(code, f"`{file}`: {error}") from None
+
+
+def weathers() -> list[str]:
+    """Return the names of the weathers that mlctl knows."""
+    from mlctl.forecast.weather import models
+
+    return [*models.names(), *(models.BAND + band for band in models.BANDS)]
+
+
+def weather_of(text: str) -> Weather:
+    """The weather that `--weather` names: a known one, or that of a file."""
+    from mlctl.forecast.weather import models
+
+    try:
+        weather = models.by_name(text)
+        if weather is not None:
+            return weather
+        if not files.expanded(Path(text)).exists():
+            names = ", ".join(weathers())
+            raise InvalidValue(f"`{text}` is neither a file nor one of {names}", flag="--weather")
+        return models.parse(read_text(Path(text)), Path(text).stem)
+    except models.WeatherError as error:
+        raise InvalidValue(str(error), flag="--weather") from None
 
 
 def parse_numbers(text: str, flag: str, count: int) -> list[float]:
@@ -86,6 +111,12 @@ class DelayArgs:
     preparation: str | None = flag(metavar="S")
     replacement: str | None = flag(metavar="S")
     leave: str | None = flag(metavar="S")
+
+    def changes(self, cv: float | None) -> dict[str, object]:
+        """Return the settings of the simulated cloud that flags give, `cv` among them."""
+        texts: dict[str, str | None] = asdict(self)
+        seconds = {f"{name}_s": duration(text) for name, text in texts.items() if text is not None}
+        return {**seconds, **({} if cv is None else {"delay_cv": cv})}
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -133,7 +164,9 @@ def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
     if trace is not None:
         if {"seconds_per_file", "seconds_per_mini_batch"} & {*values}:
             raise UsageError("--trace has the times: leave the other flags of time out.")
-        values["times"] = _times(trace)
+        from mlctl.simulator.engine import traces
+
+        values["times"] = parse_file(trace, traces.times, code="InvalidTrace")
     return Workload(**values)
 
 
@@ -153,9 +186,3 @@ def _given(*flags: BatchFlags | TrainingFlags) -> dict[str, Any]:
         name: value for group in flags for name, value in asdict(group).items()
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _times(trace: Path) -> tuple[float, ...]:
-    from mlctl.simulator.engine import traces
-
-    return parse_file(trace, traces.times, code="InvalidTrace")

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flags import MOMENTS, parse_file, parse_numbers, read_text, start_of
+from mlctl.cli.local.flags import (
+    MOMENTS,
+    parse_file,
+    parse_numbers,
+    read_text,
+    start_of,
+    weather_of,
+    weathers,
+)
 from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import dataclass, replace
@@ -20,7 +28,6 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.forecast.statistics import Estimate
     from mlctl.forecast.weather.fit import Fit
-    from mlctl.forecast.weather.models import Weather
     from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
@@ -30,17 +37,11 @@ def _bands() -> list[str]:
     return [*weather.BANDS]
 
 
-def _weathers() -> list[str]:
-    from mlctl.forecast.weather import models as weather
-
-    return [*weather.names(), *(weather.BAND + band for band in weather.BANDS)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionArgs:
     """The processes that take nodes away; `offset` is the trace's."""
 
-    weather: str | None = flag(metavar="NAME", suggest=_weathers)
+    weather: str | None = flag(metavar="NAME", suggest=weathers)
     start: list[str] | None = flag(metavar="WHEN", suggest=MOMENTS)
     poisson: str | None = flag(metavar="PER_NODE_HOUR")
     eviction_rate: str | None = flag(metavar="BAND", suggest=_bands)
@@ -155,25 +156,6 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     if args.script is not None:
         processes_.append(parse_file(args.script, traces.script))
     return processes_
-
-
-def weather_of(text: str) -> Weather:
-    """Return the weather of a name, or of a file."""
-    from mlctl.forecast.weather import models as weather
-
-    try:
-        model = weather.by_name(text)
-    except weather.WeatherError as error:
-        raise UsageError(f"argument --weather: {error}.") from None
-    if model is not None:
-        return model
-    if not files.expanded(Path(text)).exists():
-        names = ", ".join(_weathers())
-        raise UsageError(f"argument --weather: `{text}` is neither a file nor one of {names}.")
-    try:
-        return weather.parse(read_text(Path(text)), Path(text).stem)
-    except weather.WeatherError as error:
-        raise Permanent("InvalidFile", f"`{text}`: {error}") from None
 
 
 def preemption_fit(

@@ -1,38 +1,31 @@
-"""`mlctl local delays | settings | tenancy | workload`: how the simulated cloud behaves."""
+"""`mlctl local delays | settings | tenancy | workload | fault`: how the simulated cloud behaves."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import Enum
+from typing import Annotated, Literal, TypeAlias
 
 from mlctl.cli.local import flags as workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
-from mlctl.cli.shell import Session, UsageError, argument, flag
+from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
 from mlctl.cli.shell.output import Output, Query, print_data
+from mlctl.dataclasses import asdict, dataclass
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane import control, faults
+from mlctl.simulator.control_plane.faults import HttpFault, OperationStyle, RetryAfter
 from mlctl.workload import DEFAULT_NAME
 
 
-def delays_set(
-    session: Session,
-    delays: DelayArgs,
-    cv: float | None = flag(metavar="X"),
-) -> None:
+def delays_set(session: Session, delays: DelayArgs, cv: float | None = flag(metavar="X")) -> None:
     """Set how long nodes take to start and stop: seconds, or 90s, 15m, 1h30m."""
     from mlctl.simulator.control_plane import disruptions
 
-    texts: dict[str, str | None] = asdict(delays)
-    changes: dict[str, object] = {
-        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
-    }
-    if cv is not None:
-        changes["delay_cv"] = cv
+    changes = delays.changes(cv)
     if not changes:
-        raise UsageError(
-            f"give at least one of: {', '.join(f'--{name}' for name in texts)} or --cv."
-        )
+        names = ", ".join(f"--{name}" for name in delays.__slots__)
+        raise UsageError(f"give at least one of: {names} or --cv.")
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
 
@@ -51,10 +44,7 @@ def delays_show(session: Session, output: Output = "table", query: Query = None)
         print_data(session, data, output, query)
 
 
-def settings_set(
-    session: Session,
-    pairs: list[str] = argument(metavar="NAME=VALUE"),
-) -> None:
+def settings_set(session: Session, pairs: list[str] = argument(metavar="NAME=VALUE")) -> None:
     """Set defaults for the behaviour of the simulated cloud."""
     from mlctl.simulator.control_plane import disruptions
 
@@ -124,3 +114,80 @@ def workload_list(session: Session, output: Output = "json", query: Query = None
             for name, workload in disruptions.workloads(cloud.handle).items()
         ]
         print_data(session, data, output, query)
+
+
+_KEYS = {"length": "bytes"}  # fields with another key in JSON
+
+CallFault: TypeAlias = Literal["fail", "throttle", "delay", "drop", "fail-operation", "ignore"]
+RequestFault: TypeAlias = Literal["refuse", "hang-up", "slow", "truncate", "style"]
+FaultName: TypeAlias = Literal[CallFault, RequestFault]
+FaultOperation: TypeAlias = Literal["any", "put", "get", "list", "delete"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultArgs:
+    """Which calls or requests fail, when, and how."""
+
+    operation: FaultOperation | None = flag()
+    target: str | None = flag(metavar="ADDRESS")
+    method: str | None = flag(metavar="METHOD")
+    path: str | None = flag(metavar="PATTERN")
+    nth: int = flag(default=1, min=1)
+    times: int = flag(default=1, min=0)
+    every: bool = flag(default=False)
+    seconds: str = flag(default="1", metavar="DURATION")
+    code: str | None = flag()
+    status: int | None = flag(min=200, max=599)
+    message: str | None = flag()
+    retry_after: RetryAfter | None = flag()
+    length: int | None = flag("--bytes", min=0)
+    style: OperationStyle | None = flag()
+
+    def fault(self, name: FaultName) -> faults.AnyFault:
+        """Return the fault that the flags describe."""
+        values: dict[str, Data] = {
+            _KEYS.get(flag, flag): value.value if isinstance(value, Enum) else value
+            for flag, value in asdict(self).items()
+            if value is not None
+        }
+        values |= {"trouble": name, "seconds": duration(self.seconds)}
+        try:
+            return faults.from_json(values)
+        except ValueError as error:
+            raise InvalidValue(str(error)) from None
+
+
+def fault_add(
+    session: Session, trouble: Annotated[FaultName, argument()], fault_args: FaultArgs
+) -> None:
+    """Make future calls fail, in the cloud or on the network to its emulator."""
+    fault = fault_args.fault(trouble)
+    with opened(session) as local:
+        session.out(str(control.add_fault(local.handle, fault)))
+    if isinstance(fault, HttpFault) and not _is_emulated():
+        session.note(
+            "it strikes requests to the emulator only, and none was started in this folder:"
+            " `mlctl emulator start`"
+        )
+
+
+def fault_list(session: Session, output: Output = "table", query: Query = None) -> None:
+    """List the faults and how many calls each has matched."""
+    with opened(session) as local:
+        data = [fault.to_json() for fault in control.status(local.handle).faults]
+        print_data(session, data, output, query)
+
+
+def fault_clear(
+    session: Session, numbers: list[int] | None = argument(default=None, metavar="NUMBER")
+) -> None:
+    """Remove faults of the cloud and of the network."""
+    with opened(session) as local:
+        session.note(f"{control.clear_faults(local.handle, numbers or ())} removed")
+
+
+def _is_emulated() -> bool:
+    """Whether an emulator runs in this folder."""
+    from mlctl.emulator import instance_file
+
+    return instance_file.find_running(instance_file.FILE) is not None

@@ -121,7 +121,9 @@ class _Reader:
         flags: list[TypedFlag] = []
         positionals: list[str] = []
         while self._args:
-            self._settle()
+            following = (*self._command.children, *HELP.names)
+            if self._command.run is not None and self._args[0] not in following:
+                self._command = replace(self._command, children={})
             arg = self._args.popleft()
             if arg == "--":
                 positionals += self._args
@@ -139,12 +141,6 @@ class _Reader:
         if not line.wants_help:
             self._check(line)
         return line
-
-    def _settle(self) -> None:
-        """Stay at a command with subcommands, unless the next argument is one."""
-        following = (*self._command.children, *HELP.names)
-        if self._command.run is not None and self._args[0] not in following:
-            self._command = replace(self._command, children={})
 
     @property
     def _options(self) -> tuple[Option, ...]:

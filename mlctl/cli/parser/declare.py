@@ -7,17 +7,25 @@ mean is in `help.toml`, unless the declaration has the text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field
-from inspect import Parameter
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import MISSING, Field, dataclass, field
 
 ARGUMENTS = "Arguments"
 COMMANDS = "Commands"
 _SPEC = "spec"  # of the metadata of a field
 
+REQUIRED = object()  # the default of a parameter that has none
+
 Suggest = Sequence[str] | Callable[[], Sequence[str]]
+
+
+class DeclaredParameter(NamedTuple):
+    """A parameter of a command's function: what it holds, and its flag or positional."""
+
+    name: str
+    annotation: Any
+    default: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +76,7 @@ def argument(*, default: Any = ..., **facts: Any) -> Any:
     return _declaration(lambda _: ArgumentSpec(**facts), default)
 
 
-def declared(name: str, hint: Any, default: Any) -> Parameter:
+def declared(name: str, hint: Any, default: Any) -> DeclaredParameter:
     """A parameter with what `flag` or `argument` said of it, or of its type.
 
     `default` is that of a function's parameter, or the field of a dataclass.
@@ -76,12 +84,12 @@ def declared(name: str, hint: Any, default: Any) -> Parameter:
     metadata: Mapping[Any, Any] = {}
     if isinstance(default, Field):
         metadata = default.metadata
-        default = Parameter.empty if default.default is MISSING else default.default
+        default = REQUIRED if default.default is MISSING else default.default
     if _SPEC in metadata:
         hint = Annotated[hint, metadata[_SPEC](name)]
     elif hasattr(hint, "__metadata__"):
         hint = Annotated[hint.__origin__, hint.__metadata__[0].metadata[_SPEC](name)]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+    return DeclaredParameter(name, hint, default)
 
 
 def _declaration(spec: Callable[[str], OptionSpec | ArgumentSpec], default: Any) -> Any:
@@ -93,7 +101,7 @@ class CommandSpec:
     """A command: the function that runs it, and its help."""
 
     run: Callable[..., int]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DeclaredParameter, ...]
     help: str
 
 
@@ -102,6 +110,6 @@ class CommandGroup:
     """Commands and groups by name, and the flags that may precede them."""
 
     help: str = ""
-    shared: tuple[Parameter, ...] = ()
+    shared: tuple[DeclaredParameter, ...] = ()
     commands: dict[str, CommandSpec] = field(default_factory=dict)
     groups: dict[str, CommandGroup] = field(default_factory=dict)

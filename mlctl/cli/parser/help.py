@@ -5,6 +5,7 @@ The texts of flags are in `help.toml`, the examples in `examples.toml`; `docs/cl
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,7 +79,7 @@ def describe(option: Option, path: Sequence[str]) -> str:
 
 
 def _title(node: CommandNode, width: int) -> str:
-    first, *paragraphs = node.text.split("\n\n")
+    first, *paragraphs = inspect.cleandoc(node.text).split("\n\n")
     more = _table("help.toml").get(" ".join(node.path), {}).get("more", "")
     paragraphs += more.split("\n\n") if more else []
     name = " ".join(("mlctl", *node.path))
@@ -170,15 +171,12 @@ def _section(title: str, lines: Iterable[str]) -> str:
 def _hanging(head: str, body: str, width: int, hang: int | None = None) -> list[str]:
     room = len(head) if hang is None else hang
     wrapped = textwrap.wrap(
-        " ".join(body.split(" ")),
+        body,
         max(width, room + 24),
         initial_indent=head,
         subsequent_indent=" " * room,
         break_long_words=False,
         break_on_hyphens=False,
-        fix_sentence_endings=False,
-        drop_whitespace=True,
-        replace_whitespace=True,
     )
     return wrapped or [head.rstrip()]
 

@@ -5,7 +5,6 @@ The parser and the help use these values.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType, NoneType
@@ -14,9 +13,10 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 from mlctl.cli.parser.declare import (
     ARGUMENTS,
     COMMANDS,
+    REQUIRED,
     ArgumentSpec,
     CommandGroup,
-    CommandSpec,
+    DeclaredParameter,
     OptionSpec,
     Suggest,
 )
@@ -157,7 +157,18 @@ def read(
     sections: Mapping[str, str] = MappingProxyType({}),
 ) -> CommandNode:
     """Read the node of a group, with all below it; `sections` are those of its help, by name."""
-    children = {name: _command(spec, (*path, name)) for name, spec in group.commands.items()}
+    children = {
+        name: CommandNode(
+            (*path, name),
+            spec.help,
+            (*_options(spec.parameters), HELP),
+            tuple(_positionals(spec.parameters)),
+            {},
+            spec.run,
+            {parameter.name: parameter.default for parameter in spec.parameters},
+        )
+        for name, spec in group.commands.items()
+    }
     for name, inner_group in group.groups.items():
         below, command = read(inner_group, (*path, name)), children.get(name)
         children[name] = below if command is None else replace(command, children=below.children)
@@ -165,22 +176,10 @@ def read(
         if name in children:
             children[name] = replace(children[name], section=section)
     options = (*_options(group.shared), *(() if path else COMPLETION), HELP)
-    return CommandNode(path, inspect.cleandoc(group.help), options, (), children)
+    return CommandNode(path, group.help, options, (), children)
 
 
-def _command(spec: CommandSpec, path: tuple[str, ...]) -> CommandNode:
-    return CommandNode(
-        path,
-        inspect.cleandoc(spec.help),
-        (*_options(spec.parameters), HELP),
-        tuple(_positionals(spec.parameters)),
-        {},
-        spec.run,
-        {parameter.name: parameter.default for parameter in spec.parameters},
-    )
-
-
-def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
+def _options(parameters: Iterable[DeclaredParameter]) -> Iterator[Option]:
     for parameter in parameters:
         base, spec = _annotation(parameter)
         if isinstance(spec, OptionSpec):
@@ -190,7 +189,7 @@ def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
                 _arity(base, spec.metavar),
                 spec.help,
                 spec.panel,
-                parameter.default is inspect.Parameter.empty,
+                parameter.default is REQUIRED,
                 ("false", "true") if is_switch else tuple(choices(base)),
                 _default(parameter.default),
                 _parameter(parameter.name, base, spec),
@@ -199,11 +198,11 @@ def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
             )
 
 
-def _positionals(parameters: Iterable[inspect.Parameter]) -> Iterator[Positional]:
+def _positionals(parameters: Iterable[DeclaredParameter]) -> Iterator[Positional]:
     for parameter in parameters:
         base, spec = _annotation(parameter)
         if isinstance(spec, ArgumentSpec):
-            required = parameter.default is inspect.Parameter.empty
+            required = parameter.default is REQUIRED
             name = spec.metavar or parameter.name.upper()
             yield Positional(name, spec.help, required, _parameter(parameter.name, base, spec))
 
@@ -213,7 +212,7 @@ def _parameter(name: str, base: Any, spec: OptionSpec | ArgumentSpec) -> FlagPar
     return FlagParameter(name, get_args(base)[0] if is_list else base, is_list, spec.min, spec.max)
 
 
-def _annotation(parameter: inspect.Parameter) -> tuple[Any, Any]:
+def _annotation(parameter: DeclaredParameter) -> tuple[Any, Any]:
     """Return the type without `None`, and its declaration."""
     base, spec, *_ = (*get_args(parameter.annotation), None, None)
     members = [member for member in get_args(base) if member is not NoneType]
@@ -237,6 +236,6 @@ def choices(of: Any) -> Mapping[str, Any]:
 
 
 def _default(value: Any) -> str:
-    if value is inspect.Parameter.empty or value in (None, False, ""):
+    if value is REQUIRED or value in (None, False, ""):
         return ""
     return str(value.value if isinstance(value, Enum) else value)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mlctl import files
-from mlctl.cli.rehearse.options import CodeArgs, KillArgs, RunArgs, TrainingArgs, command_words
+from mlctl.cli.rehearse.options import KillArgs, PathArgs, RunArgs, TrainingArgs, command_words
 from mlctl.cli.rehearse.stage import Output, RehearsalFormat, stage
 from mlctl.cli.shell import Exit, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.rule_choice import new_report
+from mlctl.dataclasses import replace
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def rehearse_scoring(
     deployment: Deployment,
     schedule: KillSchedule,
-    subject: CodeArgs,
+    subject: PathArgs,
     runs: RunArgs,
     output: Output,
     *,
@@ -49,7 +49,7 @@ def rehearse_scoring(
         return _run_scoring(deployment, inputs, schedule, stage_, output)
 
 
-def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: bool) -> Deployment:
+def _with_flags(deployment: Deployment, path: Path, subject: PathArgs, *, stub: bool) -> Deployment:
     """Return a deployment with the flags over its YAML."""
     from mlctl.rehearsal import tables
     from mlctl.rehearsal.inputs import RehearsalError
@@ -71,12 +71,7 @@ def _with_flags(deployment: Deployment, path: Path, subject: CodeArgs, *, stub: 
         raise RehearsalError("`partition_keys` need rows: use --tabular, or an MLTable")
     slots = subject.workers or deployment.slots
     return replace(
-        deployment,
-        arguments=arguments,
-        model=model,
-        tabular=tabular,
-        stand_ins=stub,
-        slots=slots,
+        deployment, arguments=arguments, model=model, tabular=tabular, stand_ins=stub, slots=slots
     )
 
 
@@ -218,18 +213,14 @@ def _fails(text: str, code: Path) -> str:
     return text
 
 
-ScriptOrYaml = Annotated[str, argument(metavar="PATH")]
-Form = Annotated[RehearsalFormat, flag("--output", "-o")]
-
-
 def rehearse(
     session: Session,
-    path: ScriptOrYaml,
-    subject: CodeArgs,
+    path: Annotated[str, argument(metavar="PATH")],
+    subject: PathArgs,
     kills: KillArgs,
     runs: RunArgs,
     training: TrainingArgs,
-    output: Form = "human",
+    output: RehearsalFormat = flag("-o", default="human"),
 ) -> Exit:
     """Test a scoring or training script against node losses, on this machine."""
     from mlctl.rehearsal.inputs import RehearsalError
@@ -252,9 +243,9 @@ def rehearse(
         raise Permanent("NoRehearsal", str(error)) from None
 
 
-def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Deployment | Training:
+def _code(session: Session, path: str, subject: PathArgs, runs: RunArgs) -> Deployment | Training:
     """Return the deployment or training job that PATH names."""
-    from mlctl.rehearsal.documents import Selected, from_documents
+    from mlctl.rehearsal.documents import from_documents
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.scoring.deployment import Deployment
     from mlctl.rehearsal.scoring.lines import Script
@@ -264,8 +255,7 @@ def _code(session: Session, path: str, subject: CodeArgs, runs: RunArgs) -> Depl
     if file.suffix != ".py":
         loaded = session.loader(new_report(session), scripts=False).load([path])
         inputs = None if subject.input is None else Path(subject.input)
-        selected = Selected(subject.deployment, inputs, runs.nodes)
-        return from_documents(path, loaded, selected, stub=runs.stub)
+        return from_documents(path, loaded, subject.deployment, inputs, runs.nodes, stub=runs.stub)
     if not files.is_file(file):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(file)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlctl import files
-from mlctl.cli.local.flags import read_text
+from mlctl.cli.local.flags import read_text, weather_of
 from mlctl.cli.shell import InvalidValue, flag
 from mlctl.cli.shell.rule_choice import Strict
 from mlctl.dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ _NOT_REPEATED = ("seed", "kills", "kill", "keep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeArgs:
+class PathArgs:
     """Which code of PATH to rehearse, on which inputs."""
 
     input: str | None = flag(metavar="DIR|FILE")
@@ -88,7 +87,7 @@ class TrainingArgs:
 
 
 def command_words(
-    path: str, subject: CodeArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
+    path: str, subject: PathArgs, kills: KillArgs, runs: RunArgs, training: TrainingArgs
 ) -> list[str]:
     """Return the words that repeat the rehearsal; `--kill` adds one of its kills."""
     words = ["mlctl", "rehearse", path, "--seed", str(kills.seed)]
@@ -97,7 +96,7 @@ def command_words(
     return words
 
 
-def _flags(args: CodeArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
+def _flags(args: PathArgs | KillArgs | RunArgs | TrainingArgs) -> list[str]:
     """Return the given flags of a record, with their values."""
     words: list[str] = []
     for name, value in asdict(args).items():
@@ -125,16 +124,7 @@ def _processes(args: KillArgs) -> tuple[PreemptionProcess, ...]:
 
 
 def _weather(name: str) -> tuple[PreemptionProcess, ...]:
-    from mlctl.forecast.weather.models import WeatherError, by_name, names, parse
-
-    try:
-        model = by_name(name)
-        if model is None and not files.is_file(Path(name)):
-            why = f"`{name}` is not a weather: {', '.join(names())}"
-            raise InvalidValue(why, flag="--weather")
-        model = model or parse(read_text(Path(name)), name)
-    except WeatherError as error:
-        raise InvalidValue(str(error), flag="--weather") from None
+    model = weather_of(name)
     if model.trace is not None:
         raise InvalidValue(
             f"`{name}` is a trace, which a rehearsal does not take; name a weather",

@@ -54,10 +54,8 @@ def stage(session: Session, runs: RunArgs) -> Iterator[Stage]:
     begun: list[str] = []
     try:
         with _signals(patience), swept(mark):
-            yield Stage(
-                *(interpreter, folder, session.environment, runs.keep is not None),
-                progress=lambda name, _total: begun.append(name),
-            )
+            stage_ = Stage(interpreter, folder, session.environment, runs.keep is not None)
+            yield replace(stage_, progress=lambda name, _total: begun.append(name))
     except (KeyboardInterrupt, TooLate) as error:
         if begun and not begun[-1].startswith(_LOSSY_RUNS):  # a report mentions later runs
             ended = f"{', '.join(begun[:-1])} ended without an error" if begun[1:] else "none ended"

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
+from types import FunctionType
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_type_hints
 
 from mlctl import durations
 from mlctl.cli.parser.arguments import InvalidValue, TypedFlag
-from mlctl.cli.parser.declare import CommandGroup, CommandSpec, declared, option_spec
+from mlctl.cli.parser.declare import (
+    REQUIRED,
+    CommandGroup,
+    CommandSpec,
+    DeclaredParameter,
+    declared,
+    option_spec,
+)
 from mlctl.cli.parser.tree import SEVERAL
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.global_args import GlobalArgs
 from mlctl.cli.shell.scope import paths_of
 from mlctl.cli.shell.session import Session
+from mlctl.dataclasses import fields, is_dataclass
 
 Body = Callable[..., Exit | None]
 Commands: TypeAlias = Mapping[str, "Body | Group"]
@@ -54,14 +61,14 @@ def _register(group: CommandGroup, name: str, body: Body) -> None:
 
     declared = [parameter for parameter in parameters(body) if parameter.name != "session"]
     of_project = name not in _OF_NO_PROJECT
-    add(group, name, run, declared, inspect.getdoc(body) or "", of_project=of_project)
+    add(group, name, run, declared, body.__doc__ or "", of_project=of_project)
 
 
 def add(
     group: CommandGroup,
     name: str,
     body: Body,
-    own: Iterable[inspect.Parameter],
+    own: Iterable[DeclaredParameter],
     text: str,
     *,
     of_project: bool = True,
@@ -89,22 +96,18 @@ def option(
     default: Any = None,
     metavar: str = "",
     **facts: Any,
-) -> inspect.Parameter:
+) -> DeclaredParameter:
     """Build a parameter that is a flag, as `flag` declares it.
 
     With a metavar that ends in SEVERAL, the parameter is a `list[TypedFlag]`.
     """
     if metavar.endswith(SEVERAL):
         type_ = list[TypedFlag] | None
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[type_, option_spec(name, *names, metavar=metavar, **facts)],
-    )
+    annotation = Annotated[type_, option_spec(name, *names, metavar=metavar, **facts)]
+    return DeclaredParameter(name, annotation, REQUIRED if default is ... else default)
 
 
-def switch(name: str, *names: str, **facts: Any) -> inspect.Parameter:
+def switch(name: str, *names: str, **facts: Any) -> DeclaredParameter:
     """Build a parameter that is true if its flag is given."""
     return option(name, *names, type_=bool, default=False, **facts)
 
@@ -122,19 +125,28 @@ def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
     return [value for occurrence in occurrences for value in occurrence.values if value]
 
 
-def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+def parameters(of: Callable[..., Any]) -> Iterator[DeclaredParameter]:
     """Return the parameters of a function; for a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
-    defaults: dict[str, Any] = (
+    defaults: Mapping[str, Any] = (
         {field.name: field for field in fields(of)}
         if is_dataclass(of)
-        else {name: entry.default for name, entry in inspect.signature(of).parameters.items()}
+        else _defaults(cast("FunctionType", of))
     )
     for name, default in defaults.items():
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
             yield from parameters(hints[name])
         else:
             yield declared(name, hints[name], default)
+
+
+def _defaults(of: FunctionType) -> Mapping[str, Any]:
+    """Return the default of each parameter of a function, without the import of `inspect`."""
+    code, optional = of.__code__, of.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional = code.co_varnames[code.co_argcount - len(optional) : code.co_argcount]
+    defaults = {**dict(zip(positional, optional, strict=True)), **(of.__kwdefaults__ or {})}
+    return {name: defaults.get(name, REQUIRED) for name in names}
 
 
 def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import tomllib
+from pathlib import Path
 
 from mlctl import source
 from mlctl.backends import LOCAL_DB
@@ -37,52 +39,33 @@ def next_step(session: Session) -> str:
     return "\n".join([f"mlctl {__version__}: {place}", *lines])
 
 
+def _situation(session: Session) -> tuple[str, dict[str, str]]:
+    """Return the name of the situation in `next_step.toml`, and the words of its place."""
+    if not any(True for _ in source.discover(["."], Report())):
+        return "no-yaml", {}
+    if session.journals.unfinished():
+        return "interrupted", {}
+    errors, graph = _check(session, session.paths[0])
+    if errors:
+        return "errors", {"errors": counted(errors, "error")}
+    if not graph.resources:
+        return "no-resources", {}
+    nothing_yet = session.backend_name == "local" and not LOCAL_DB.exists()
+    batch = "batch" if "batch-deployment" in graph.by_kind else "other"
+    declared = {"declared": f"{counted(len(graph.resources), 'resource')} in files", "last": batch}
+    return "nothing-applied" if nothing_yet else "applied", declared
+
+
 def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
     """Return the situation, and each command with its purpose."""
-    if not any(True for _ in source.discover(["."], Report())):
-        return "no YAML files here", [
-            ("mlctl init", "create a project with dev and prod"),
-            ("mlctl export --to infra", "or write an existing workspace to files"),
-            _ALL,
-        ]
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     files = shlex.quote(session.paths[0]) + (
         f" --env {session.flags.env}" if session.flags.env else ""
     )
-    plan, valid = f"mlctl plan {files}", f"mlctl validate {files}"
-    if session.journals.unfinished():
-        return "an apply was interrupted", [
-            (plan, "show what it left unfinished"),
-            (f"mlctl apply {files} --resume", "finish it"),
-            _ALL,
-        ]
-    errors, graph = _check(session, session.paths[0])
-    if errors:
-        return f"{counted(errors, 'error')} in the files", [
-            (valid, "show each error and how to fix it"),
-            ("mlctl explain CODE", "explain a rule"),
-            _ALL,
-        ]
-    if not graph.resources:
-        return "no Azure ML files here", [
-            ("mlctl init --to infra", "create a project"),
-            (valid, "show which files were skipped, and why"),
-            _ALL,
-        ]
-    declared = f"{counted(len(graph.resources), 'resource')} in files"
-    last = [(f"mlctl graph {files}", "show how resources refer to each other"), _ALL]
-    if "batch-deployment" in graph.by_kind:
-        last[0] = (f"mlctl simulate {files} --files 1000", "forecast time and cost of a batch job")
-    if session.backend_name == "local" and not LOCAL_DB.exists():
-        return f"{declared}, nothing applied yet", [
-            (plan, "show what would be created, and its cost"),
-            (f"mlctl apply {files}", "create it in a simulated workspace"),
-            *last,
-        ]
-    return declared, [
-        (plan, "show what would change"),
-        (f"mlctl drift {files}", "show changes made elsewhere"),
-        *last,
-    ]
+    name, words = _situation(session)
+    situation, last = table[name], table["last"].get(words.get("last"), [])
+    steps = [(command.format(files=files), why) for command, why in [*situation["steps"], *last]]
+    return situation["place"].format(**words), [*steps, _ALL]
 
 
 def _check(session: Session, folder: str) -> tuple[int, Graph]:

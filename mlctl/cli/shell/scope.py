@@ -90,7 +90,8 @@ class Configuration:
 
         With `stage` the project is that of one of its environments.
         """
-        az = _az_folder(environment)
+        folder = environment.get("AZURE_CONFIG_DIR") or f"{environment.get('HOME', '~')}/.azure"
+        az = files.expanded(Path(folder))
         project = load_project(project_file)
         return cls(
             project.within(stage) if stage else project,
@@ -206,11 +207,6 @@ def _ways(part: str) -> str:
     ]
     listed = f"{', '.join(sources[:-1])} or {sources[-1]}"
     return f"no {part.replace('_', ' ')} is given; set it with {listed}"
-
-
-def _az_folder(environment: Mapping[str, str]) -> Path:
-    folder = environment.get("AZURE_CONFIG_DIR") or f"{environment.get('HOME', '~')}/.azure"
-    return files.expanded(Path(folder))
 
 
 _MAX_PROFILE = 16 << 20  # bytes

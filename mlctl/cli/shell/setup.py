@@ -165,10 +165,7 @@ def configure(
     if not defaults and list_defaults is None:
         raise UsageError("give --defaults NAME=VALUE ..., or --list-defaults.")
     if defaults:
-        _write(
-            own_file(session.environment),
-            dict(_pairs(session, flag_values(defaults))),
-        )
+        _write(own_file(session.environment), dict(_pairs(session, flag_values(defaults))))
     if list_defaults is not None:
         fresh = Configuration.read(project_file_of(()), session.environment)
         print_data(session, list(_list_defaults(fresh)), output, query)

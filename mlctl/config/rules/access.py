@@ -30,23 +30,15 @@ def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if not is_printed and all(
             lacks_key(cluster, "ssh_settings", secret) for secret in _SECRETS
         ):
-            yield finding(
-                NO_CREDENTIALS,
-                cluster,
-                cluster.label(("ssh_settings",), key=True),
-                "`ssh_settings` needs `ssh_key_value` or `admin_password`",
-                "write `ssh_key_value: ssh-rsa ...` with your public key",
-            )
+            message = "`ssh_settings` needs `ssh_key_value` or `admin_password`"
+            hint = "write `ssh_key_value: ssh-rsa ...` with your public key"
+            yield finding(NO_CREDENTIALS, cluster, ("ssh_settings",), message, hint, key=True)
         if cluster.get("ssh_public_access_enabled") is True and not has_key(
             cluster, "ssh_settings"
         ):
-            yield finding(
-                NO_LOGIN,
-                cluster,
-                cluster.label(("ssh_public_access_enabled",)),
-                "the SSH port is open, but there is no user to log in as",
-                "add `ssh_settings`, or remove `ssh_public_access_enabled`",
-            )
+            message = "the SSH port is open, but there is no user to log in as"
+            hint = "add `ssh_settings`, or remove `ssh_public_access_enabled`"
+            yield finding(NO_LOGIN, cluster, ("ssh_public_access_enabled",), message, hint)
 
 
 def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -56,20 +48,16 @@ def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         password = cluster.text(*at)
         outside = cluster.document.from_environment(at)
         if password and not outside and not is_placeholder(password):
+            message = "`admin_password` is in the file as plain text"
+            hint = "use `ssh_key_value` with a public key, or put a placeholder in the file"
             yield finding(
-                PASSWORD,
-                cluster,
-                _find_key_nearby(cluster, "admin_password"),
-                "`admin_password` is in the file as plain text",
-                "use `ssh_key_value` with a public key, or put a placeholder in the file",
+                PASSWORD, cluster, _find_key_nearby(cluster, "admin_password"), message, hint
             )
         if "PRIVATE KEY" in (cluster.text("ssh_settings", "ssh_key_value") or ""):
+            message = "`ssh_key_value` holds a private key"
+            hint = "write the public key instead: the content of the `.pub` file"
             yield finding(
-                PRIVATE_KEY,
-                cluster,
-                _find_key_nearby(cluster, "ssh_key_value"),
-                "`ssh_key_value` holds a private key",
-                "write the public key instead: the content of the `.pub` file",
+                PRIVATE_KEY, cluster, _find_key_nearby(cluster, "ssh_key_value"), message, hint
             )
 
 
@@ -82,21 +70,18 @@ def identity(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             continue
         is_user_assigned = "userassigned" in kind.replace("_", "").casefold()
         if is_user_assigned and lacks_key(resource, *ids):
-            yield finding(
-                NO_IDS,
-                resource,
-                resource.label(("identity", "type")),
-                f"`type: {kind}` needs `user_assigned_identities`",
-                "list them, each as `resource_id: /subscriptions/...`",
-            )
+            message = f"`type: {kind}` needs `user_assigned_identities`"
+            hint = "list them, each as `resource_id: /subscriptions/...`"
+            yield finding(NO_IDS, resource, ("identity", "type"), message, hint)
         if not is_user_assigned and resource.get(*ids):
             yield finding(
                 STRAY_IDS,
                 resource,
-                resource.label(ids, key=True),
+                ids,
                 f"`user_assigned_identities` cannot be combined with `type: {kind}`",
                 "write `type: user_assigned`, or remove the list",
                 resource.label(("identity", "type"), "this type has none"),
+                key=True,
             )
 
 
@@ -105,13 +90,9 @@ def identity_of_batch(graph: Graph, _context: RuleContext) -> Iterator[Diagnosti
     for endpoint in declared(graph, "batch-endpoint"):
         kind = endpoint.text("identity", "type")
         if kind is not None and "userassigned" in kind.replace("_", "").casefold():
-            yield finding(
-                NOT_OF_BATCH,
-                endpoint,
-                endpoint.label(("identity", "type")),
-                f"a batch endpoint cannot have an identity of `type: {kind}`",
-                "write `type: system_assigned`; jobs run as the identity of their cluster",
-            )
+            message = f"a batch endpoint cannot have an identity of `type: {kind}`"
+            hint = "write `type: system_assigned`; jobs run as the identity of their cluster"
+            yield finding(NOT_OF_BATCH, endpoint, ("identity", "type"), message, hint)
 
 
 def network(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -122,30 +103,23 @@ def network(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 SUBNET,
                 cluster,
-                cluster.label(("network_settings", "vnet_name"), key=True),
+                ("network_settings", "vnet_name"),
                 f"the network `{vnet}` is named without a subnet",
                 "add `subnet`",
+                key=True,
             )
         if (
             subnet
             and not subnet.startswith("/")
             and lacks_key(cluster, "network_settings", "vnet_name")
         ):
-            yield finding(
-                SUBNET,
-                cluster,
-                cluster.label(("network_settings", "subnet")),
-                f"the subnet `{subnet}` is named without its network",
-                "add `vnet_name`, or write the subnet's full ARM id",
-            )
+            message = f"the subnet `{subnet}` is named without its network"
+            hint = "add `vnet_name`, or write the subnet's full ARM id"
+            yield finding(SUBNET, cluster, ("network_settings", "subnet"), message, hint)
         if cluster.get("enable_node_public_ip") is False and not (vnet or subnet):
-            yield finding(
-                NO_PUBLIC_IP,
-                cluster,
-                cluster.label(("enable_node_public_ip",)),
-                "nodes without public addresses need a subnet, or a managed network",
-                "name the subnet in `network_settings`",
-            )
+            message = "nodes without public addresses need a subnet, or a managed network"
+            hint = "name the subnet in `network_settings`"
+            yield finding(NO_PUBLIC_IP, cluster, ("enable_node_public_ip",), message, hint)
 
 
 def _find_key_nearby(cluster: Resource, secret: str) -> Label | None:

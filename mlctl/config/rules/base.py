@@ -12,6 +12,7 @@ from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import Kind, Resource
 from mlctl.kinds.field import Form
+from mlctl.pointer import Pointer
 from mlctl.schema import dereferenced
 from mlctl.schema.text import nearest
 
@@ -47,10 +48,20 @@ def deployments(graph: Graph) -> Iterator[Resource]:
 
 
 def finding(
-    rule: Rule, resource: Resource, at: Label | None, message: str, hint: str, *related: Label
+    rule: Rule,
+    resource: Resource,
+    at: Pointer | Label | None,
+    message: str,
+    hint: str,
+    *related: Label,
+    key: bool = False,
 ) -> Diagnostic:
-    """Build a diagnostic about `resource`; an inline one is called by its owner's address."""
-    return Diagnostic(rule, message, at, hint, related, str(resource.owner or resource.address))
+    """Build a diagnostic about `resource`, at a place or at a value of it, or that value's `key`.
+
+    An inline resource is called by its owner's address.
+    """
+    label = resource.label(at, key=key) if isinstance(at, tuple) else at
+    return Diagnostic(rule, message, label, hint, related, str(resource.owner or resource.address))
 
 
 def whole_number(resource: Resource, *at: str) -> int | None:

@@ -30,7 +30,7 @@ def min_over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         yield finding(
             MIN_OVER_MAX,
             cluster,
-            cluster.label(("min_instances",)),
+            ("min_instances",),
             f"`min_instances` is {least}, but `max_instances` is {largest}"
             + (" by default" if left_out else ""),
             f"write `max_instances: {least}` or more, or lower `min_instances`",
@@ -45,7 +45,7 @@ def no_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 NO_MAX,
                 cluster,
-                cluster.label(("name",)),
+                ("name",),
                 f"`{cluster.address.name}` does not set `max_instances`, so it gets 4",
                 "write `max_instances: 4`, or as many as you want to pay for",
             )
@@ -58,7 +58,7 @@ def zero_idle_time(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 ZERO_IDLE_TIME,
                 cluster,
-                cluster.label(("idle_time_before_scale_down",)),
+                ("idle_time_before_scale_down",),
                 "`az` and the SDK drop an idle time of 0, and 120 seconds apply; mlctl sends it",
                 "write 1 or more seconds",
             )
@@ -71,13 +71,9 @@ def unknown_region(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if not place or placeholder(place) or _is_region(place):
             continue
         near = nearest(catalog.region(place), catalog.regions())
-        yield finding(
-            UNKNOWN_REGION,
-            resource,
-            resource.label(("location",)),
-            f"the region `{place}` is unknown",
-            f"did you mean `{near}`?" if near else "remove `location` to use the workspace's",
-        )
+        message = f"the region `{place}` is unknown"
+        hint = f"did you mean `{near}`?" if near else "remove `location` to use the workspace's"
+        yield finding(UNKNOWN_REGION, resource, ("location",), message, hint)
 
 
 def _is_region(text: str) -> bool:

@@ -90,28 +90,22 @@ def broken_expressions(graph: Graph, _context: RuleContext) -> Iterator[Diagnost
             if "$" not in text or any(part_of_text in at for part_of_text in _PROSE):
                 continue
             for part in broken(text):
-                yield finding(
-                    BROKEN_EXPRESSION,
-                    resource,
-                    within(resource.document, (*resource.root, *at), part.start, part.end),
-                    f"{shown(part.text)} is not an expression",
-                    "close it with `]]`" if part.text.startswith("$[[") else "write `${{...}}`",
-                )
+                place = within(resource.document, (*resource.root, *at), part.start, part.end)
+                message = f"{shown(part.text)} is not an expression"
+                hint = "close it with `]]`" if part.text.startswith("$[[") else "write `${{...}}`"
+                yield finding(BROKEN_EXPRESSION, resource, place, message, hint)
             for part_of_text in find(text):
                 near = nearest(part_of_text.path[0], ROOTS)
                 if part_of_text.path[0] not in ROOTS and near:
-                    yield finding(
-                        BROKEN_EXPRESSION,
-                        resource,
-                        within(
-                            resource.document,
-                            (*resource.root, *at),
-                            part_of_text.start,
-                            part_of_text.end,
-                        ),
-                        f"`{part_of_text.path[0]}` means nothing in an expression",
-                        f"did you mean `{spelt(near, *part_of_text.path[1:])}`?",
+                    place = within(
+                        resource.document,
+                        (*resource.root, *at),
+                        part_of_text.start,
+                        part_of_text.end,
                     )
+                    message = f"`{part_of_text.path[0]}` means nothing in an expression"
+                    hint = f"did you mean `{spelt(near, *part_of_text.path[1:])}`?"
+                    yield finding(BROKEN_EXPRESSION, resource, place, message, hint)
 
 
 def _commands(graph: Graph) -> Iterator[_Command]:

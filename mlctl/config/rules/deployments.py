@@ -36,12 +36,13 @@ def count_twice(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 COUNT_TWICE,
                 deployment,
-                deployment.label(("settings", "instance_count"), key=True),
+                ("settings", "instance_count"),
                 "`settings.instance_count` cannot be combined with `resources`",
                 "remove it: `resources.instance_count` applies"
                 if in_resources
                 else "move it to `resources.instance_count`",
                 deployment.label(("resources",), "because of this", key=True),
+                key=True,
             )
 
 
@@ -55,12 +56,13 @@ def file_name(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 yield finding(
                     FILE_NAME,
                     deployment,
-                    deployment.label((*above, "output_file_name"), key=True),
+                    (*above, "output_file_name"),
                     "`output_file_name` only works with `output_action: append_row`",
                     "remove it, or write `output_action: append_row`",
                     deployment.label(
                         (*above, "output_action"), "no file of predictions is written"
                     ),
+                    key=True,
                 )
 
 
@@ -75,12 +77,13 @@ def dropped(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 yield finding(
                     DROPPED,
                     deployment,
-                    deployment.label((name,), key=True),
+                    (name,),
                     f"`{name}` beside `settings` is not sent",
                     f"remove it: `settings.{name}` applies"
                     if twice
                     else "move it under `settings`",
                     deployment.label(("settings",), "only what is in here is sent", key=True),
+                    key=True,
                 )
 
 
@@ -94,7 +97,7 @@ def short_timeout(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 yield finding(
                     SHORT_TIMEOUT,
                     deployment,
-                    deployment.label(at),
+                    at,
                     f"a mini-batch has {_DEFAULT_TIMEOUT} seconds"
                     f"{' by default' if left_out else ''}, too few for most models",
                     "measure one mini-batch and allow several times as long: `timeout: 300`",
@@ -108,13 +111,9 @@ def no_environment(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if deployment.text(*script) and lacks_key(deployment, "environment"):
             if _is_mlflow(deployment, graph):
                 continue
-            yield finding(
-                NO_ENVIRONMENT,
-                deployment,
-                deployment.label(script),
-                "the scoring script has no environment; only an MLflow model brings its own",
-                "add `environment: azureml:NAME@latest`",
-            )
+            message = "the scoring script has no environment; only an MLflow model brings its own"
+            hint = "add `environment: azureml:NAME@latest`"
+            yield finding(NO_ENVIRONMENT, deployment, script, message, hint)
 
 
 def pipeline_settings(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -126,21 +125,20 @@ def pipeline_settings(graph: Graph, _context: RuleContext) -> Iterator[Diagnosti
         for name in settings if isinstance(settings, dict) else ():
             near = nearest(name, _PIPELINE_SETTINGS)
             if name not in _PIPELINE_SETTINGS and near:
+                message = f"`{name}` is not a known setting of pipelines"
+                hint = f"did you mean `{near}`? There are {listed(_PIPELINE_SETTINGS, 'and')}"
                 yield finding(
-                    UNKNOWN_SETTING,
-                    deployment,
-                    deployment.label(("settings", name), key=True),
-                    f"`{name}` is not a known setting of pipelines",
-                    f"did you mean `{near}`? There are {listed(_PIPELINE_SETTINGS, 'and')}",
+                    UNKNOWN_SETTING, deployment, ("settings", name), message, hint, key=True
                 )
         if has_key(deployment, "component") and has_key(deployment, "job_definition"):
             yield finding(
                 IGNORED_JOB,
                 deployment,
-                deployment.label(("job_definition",), key=True),
+                ("job_definition",),
                 "`job_definition` is ignored because there is a `component`",
                 "remove one of the two",
                 deployment.label(("component",), "this is what runs", key=True),
+                key=True,
             )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 
 from mlctl import masking, pointer
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Kind, Resource
 from mlctl.pointer import Data, Pointer, dotted
@@ -36,13 +36,11 @@ def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         pointers = list(_outputs(resource.kind.schema, resource.form.schema, data, ()))
         if pointers:
             names = listed((dotted(at) for at in pointers), "and")
-            yield finding(
-                READ_ONLY,
-                resource,
-                resource.label(pointers[0], key=True),
-                f"{names} {'is' if len(pointers) == 1 else 'are'} the service's own, and ignored",
-                f"remove {'it' if len(pointers) == 1 else 'them'}",
+            message = (
+                f"{names} {'is' if len(pointers) == 1 else 'are'} the service's own, and ignored"
             )
+            hint = f"remove {'it' if len(pointers) == 1 else 'them'}"
+            yield finding(READ_ONLY, resource, pointers[0], message, hint, key=True)
 
 
 def old_schema(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -54,13 +52,8 @@ def old_schema(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             kind, form = resource.kind, resource.form.name
             name = form if form in kind.documents else kind.schema_name
             right = f"https://azuremlschemas.azureedge.net/latest/{name}.schema.json"
-            yield finding(
-                OLD_SCHEMA,
-                resource,
-                resource.label(("$schema",)),
-                f"the schemas are no longer at `{host}`",
-                f"write `{right}`",
-            )
+            message = f"the schemas are no longer at `{host}`"
+            yield finding(OLD_SCHEMA, resource, ("$schema",), message, f"write `{right}`")
 
 
 def empty_tags(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -73,7 +66,7 @@ def empty_tags(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             if value == "":
                 message = f"the tag `{name}` is empty, and batch endpoints refuse empty tags"
                 hint = "give it a value, or remove it"
-                yield finding(EMPTY_TAG, endpoint, endpoint.label(("tags", name)), message, hint)
+                yield finding(EMPTY_TAG, endpoint, ("tags", name), message, hint)
 
 
 @cache
@@ -116,15 +109,12 @@ def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if second.owner is not None:  # both deployments own what they share
             continue
         respelt = str(first.address) != str(second.address)
-        yield finding(
-            DUPLICATE,
-            second,
-            second.label(("name",)),
-            f"`{second.address}` is declared twice"
-            + (": names do not differ by case" if respelt else ""),
-            "rename one of the two, or remove it",
-            first.label(("name",), "first declared here"),
+        message = f"`{second.address}` is declared twice" + (
+            ": names do not differ by case" if respelt else ""
         )
+        hint = "rename one of the two, or remove it"
+        related = first.label(("name",), "first declared here")
+        yield finding(DUPLICATE, second, ("name",), message, hint, related)
 
 
 def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -139,7 +129,7 @@ def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 CONFLICT,
                 asset,
-                asset.label(("name",)),
+                ("name",),
                 f"`{asset.address}` is described in two ways: {listed(differences, 'and')}"
                 f" {'differs' if len(differences) == 1 else 'differ'}",
                 "describe it once and refer to it, or give the other content another version",
@@ -177,12 +167,9 @@ def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 
 def plain_secret(document: Document, at: Pointer) -> Diagnostic:
     """MLC319 at a place of a document, of a resource or a file that it names."""
-    return Diagnostic(
-        PLAIN_SECRET,
-        f"`{dotted(at)}` looks like a secret, and is in the file as plain text",
-        document.label(at, key=True),
-        "put a placeholder in the file (`${{ env.NAME }}`), or read it from Key Vault",
-    )
+    message = f"`{dotted(at)}` looks like a secret, and is in the file as plain text"
+    hint = "put a placeholder in the file (`${{ env.NAME }}`), or read it from Key Vault"
+    return Diagnostic(PLAIN_SECRET, message, document.label(at, key=True), hint)
 
 
 def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:

@@ -120,12 +120,8 @@ def unbuildable(lines: Sequence[PackageLine]) -> Iterator[Diagnostic]:
                 "give the version without the build",
             )
         if not line.of_conda and re.search(r"={2,3}[^,]*\+unknown$", line.bound):
-            yield Diagnostic(
-                NOWHERE,
-                f"`{line.text}` was built locally: no package index has such a version",
-                line.label,
-                "remove it, or name a published version",
-            )
+            message = f"`{line.text}` was built locally: no package index has such a version"
+            yield Diagnostic(NOWHERE, message, line.label, "remove it, or name a published version")
 
 
 def _exclude(first: PackageLine, second: PackageLine) -> bool:
@@ -157,14 +153,11 @@ def no_runner(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     continue
                 if _lacks_runner(rule, resource, at, context):
                     reported.add(id(resource))
-                    yield finding(
-                        rule,
-                        resource,
-                        resource.label((*at, "conda_file"), key=True),
+                    message = (
                         f"the scoring script of `{deployment.address.name}` runs in an environment"
-                        f" without {lacks}",
-                        hint,
+                        f" without {lacks}"
                     )
+                    yield finding(rule, resource, (*at, "conda_file"), message, hint, key=True)
 
 
 def _lacks_runner(

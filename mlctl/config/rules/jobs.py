@@ -38,14 +38,12 @@ def spot_on_cluster(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
     """MLC341."""
     for job in declared(graph, JOB.name):
         if enum_value(job, *_TIER) == "spot" and not is_serverless(job):
-            yield finding(
-                SPOT_ON_CLUSTER,
-                job,
-                job.label(_TIER),
-                f"spot nodes are for serverless jobs, but this one runs on `{job.text('compute')}`",
-                "remove `compute`, or remove `job_tier` and name a low-priority cluster",
-                job.label(("compute",), "so it is not serverless"),
+            message = (
+                f"spot nodes are for serverless jobs, but this one runs on `{job.text('compute')}`"
             )
+            hint = "remove `compute`, or remove `job_tier` and name a low-priority cluster"
+            related = job.label(("compute",), "so it is not serverless")
+            yield finding(SPOT_ON_CLUSTER, job, _TIER, message, hint, related)
 
 
 def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -56,7 +54,7 @@ def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 JOB_OVER_MAX,
                 job,
-                job.label(_NODES),
+                _NODES,
                 f"the job needs {nodes} nodes at once, and `{cluster.address.name}` has at most"
                 f" {largest}",
                 f"write `max_instances: {nodes}` for the cluster, or lower `instance_count`",
@@ -74,14 +72,12 @@ def over_lifetime(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         days = limits.LOW_PRIORITY_JOB_DAYS if preemptible else limits.JOB_DAYS
         seconds = job.number(*_TIMEOUT)
         if seconds is not None and seconds > days * _DAY:
-            yield finding(
-                OVER_LIFETIME,
-                job,
-                job.label(_TIMEOUT),
+            message = (
                 f"`timeout` is {seconds} s, and a job{condition} is cancelled"
-                f" after {days} days, {days * _DAY} s",
-                f"write {days * _DAY} or less, or remove `timeout`",
+                f" after {days} days, {days * _DAY} s"
             )
+            hint = f"write {days * _DAY} or less, or remove `timeout`"
+            yield finding(OVER_LIFETIME, job, _TIMEOUT, message, hint)
 
 
 def late_checkpoints(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -91,13 +87,11 @@ def late_checkpoints(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic
         for name in outputs if isinstance(outputs, dict) and _preemptible(graph, job) else ():
             mode = job.text("outputs", str(name), "mode") or ""
             if mode.casefold() == "upload" and _CHECKPOINT.search(str(name)):
-                yield finding(
-                    LATE_CHECKPOINTS,
-                    job,
-                    job.label(("outputs", name, "mode")),
-                    f"`{name}` is uploaded when the job ends; its node can be preempted before",
-                    "write `mode: rw_mount`, or keep checkpoints in `./outputs/checkpoints`",
+                message = (
+                    f"`{name}` is uploaded when the job ends; its node can be preempted before"
                 )
+                hint = "write `mode: rw_mount`, or keep checkpoints in `./outputs/checkpoints`"
+                yield finding(LATE_CHECKPOINTS, job, ("outputs", name, "mode"), message, hint)
 
 
 def type_ignored(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -108,7 +102,7 @@ def type_ignored(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             yield finding(
                 TYPE_IGNORED,
                 job,
-                job.label(_TYPE),
+                _TYPE,
                 f"the job runs on the nodes of `{cluster.address.name}`, which are `{size}`",
                 "remove `instance_type`, or name a cluster of that size",
                 cluster.label(("size",) if ("size",) in cluster.values else ("name",)),

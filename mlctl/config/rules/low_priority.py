@@ -31,14 +31,10 @@ def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         yield _report_spot(spare_clusters[0])
     for cluster in spare_clusters:
         if cluster.number("max_instances") == 1:
-            yield finding(
-                SINGLE_NODE,
-                cluster,
-                cluster.label(("max_instances",)),
-                "a low-priority cluster of one node: the first preemption cancels its job",
-                "write `max_instances: 2` or more, or `tier: dedicated`",
-                cluster.label(("tier",), "nodes can be preempted at any time"),
-            )
+            message = "a low-priority cluster of one node: the first preemption cancels its job"
+            hint = "write `max_instances: 2` or more, or `tier: dedicated`"
+            related = cluster.label(("tier",), "nodes can be preempted at any time")
+            yield finding(SINGLE_NODE, cluster, ("max_instances",), message, hint, related)
     for deployment, cluster in _deployments_with_clusters(graph):
         if not _is_low_priority(cluster) or cluster.number("max_instances") == 1:
             continue
@@ -84,14 +80,12 @@ def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             if tries is None or tries >= _FEW or not _is_low_priority(cluster):
                 continue
             often = "once" if tries < _FEW - 1 else "twice"
-            yield finding(
-                FEW_TRIES,
-                deployment,
-                deployment.label(at),
-                f"`{deployment.address.name}` tries a mini-batch {often}, on low-priority nodes",
-                f"write `max_retries: {_FEW}` or more",
-                cluster.label(("tier",), "its nodes can be taken away at any time"),
+            message = (
+                f"`{deployment.address.name}` tries a mini-batch {often}, on low-priority nodes"
             )
+            hint = f"write `max_retries: {_FEW}` or more"
+            related = cluster.label(("tier",), "its nodes can be taken away at any time")
+            yield finding(FEW_TRIES, deployment, at, message, hint, related)
 
 
 def _report_spot(cluster: Resource) -> Diagnostic:

@@ -23,13 +23,9 @@ def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             isinstance(share, int | float) for share in traffic.values()
         )
         if is_numeric and total not in (0, routes.ALL):
-            yield finding(
-                WRONG_SUM,
-                endpoint,
-                endpoint.label(("traffic",), key=True),
-                f"the traffic adds up to {total:g} %, not 100",
-                "correct the percentages: they must add up to 100, or 0",
-            )
+            message = f"the traffic adds up to {total:g} %, not 100"
+            hint = "correct the percentages: they must add up to 100, or 0"
+            yield finding(WRONG_SUM, endpoint, ("traffic",), message, hint, key=True)
 
 
 def mirrored_too(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -42,10 +38,11 @@ def mirrored_too(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 yield finding(
                     MIRRORED_TOO,
                     endpoint,
-                    endpoint.label(("mirror_traffic", name), key=True),
+                    ("mirror_traffic", name),
                     f"`{name}` cannot get both requests and copies of requests",
                     "remove it from `traffic` or from `mirror_traffic`",
                     endpoint.label(("traffic", answering_name), "it gets requests here", key=True),
+                    key=True,
                 )
 
 

@@ -64,13 +64,10 @@ def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]
             line,
             column + expression.end - expression.start,
         )
+        message = f"`{path}` has `{expression.text}`, which mlctl only replaces in documents"
+        hint = "write the value, or move the dependencies into the document"
         yield finding(
-            LEFT_EXPRESSION,
-            resource,
-            resource.label(_CONDA_FILE),
-            f"`{path}` has `{expression.text}`, which mlctl only replaces in documents",
-            "write the value, or move the dependencies into the document",
-            Label(place, "not replaced"),
+            LEFT_EXPRESSION, resource, _CONDA_FILE, message, hint, Label(place, "not replaced")
         )
 
 
@@ -102,7 +99,7 @@ def _report_missing(
     return finding(
         MISSING_TO_PLAN if planning else MISSING_PATH,
         resource,
-        resource.label(at),
+        at,
         f"{dotted(at)}: {problem}",
         "correct the path: it is relative to "
         + ("the folder named beside it" if inside else f"the {folder}"),

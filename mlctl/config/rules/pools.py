@@ -18,13 +18,9 @@ def classic_service(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
     """MLC340."""
     for pool in declared(graph, "batch-pool"):
         if _CLASSIC.match(pool.text("swagger_url") or ""):
-            yield finding(
-                CLASSIC_SERVICE,
-                pool,
-                pool.label(("swagger_url",)),
-                "this looks like a classic web service, which has no billing plan to charge",
-                "name a New Resource Manager based web service: `https://HOST/subscriptions/...`",
-            )
+            message = "this looks like a classic web service, which has no billing plan to charge"
+            hint = "name a New Resource Manager based web service: `https://HOST/subscriptions/...`"
+            yield finding(CLASSIC_SERVICE, pool, ("swagger_url",), message, hint)
 
 
 CHECKS = (classic_service,)

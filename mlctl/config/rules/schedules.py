@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, time
 
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource, triggers
 from mlctl.kinds.records.schedule import KIND as SCHEDULE
@@ -45,13 +45,9 @@ def moments(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
 def _report_zone(schedule: Resource, name: str) -> Diagnostic:
     of_iana = [zone for zone, iana in triggers.zones().items() if iana == name]
     near = of_iana[0] if of_iana else nearest(name, triggers.zones())
-    return finding(
-        NO_ZONE,
-        schedule,
-        schedule.label(_ZONE),
-        f"`{name}` is not a Windows time zone, which schedules need",
-        f"write `{near}`" if near else "write `UTC`, or a name such as `W. Europe Standard Time`",
-    )
+    message = f"`{name}` is not a Windows time zone, which schedules need"
+    hint = f"write `{near}`" if near else "write `UTC`, or a name such as `W. Europe Standard Time`"
+    return finding(NO_ZONE, schedule, _ZONE, message, hint)
 
 
 def _check_line(
@@ -64,7 +60,7 @@ def _check_line(
         if isinstance(trigger.get("expression"), str):
             why = f"the cron line cannot be read: {error}"
             hint = "write five fields, such as `0 6 * * 1-5` for 6 a.m. from Monday to Friday"
-            yield finding(NEVER, schedule, schedule.label(_LINE), why, hint)
+            yield finding(NEVER, schedule, _LINE, why, hint)
         return
     place = triggers.zone(str(trigger.get("time_zone") or "UTC")) or UTC
     if not ahead:
@@ -75,26 +71,22 @@ def _check_line(
         )
         why = "it never starts a job"
         hint = "correct `end_time`, or the days"
-        never = finding(NEVER, schedule, schedule.label(at), why, hint)
+        never = finding(NEVER, schedule, at, why, hint)
         end = triggers.moment(trigger.get("end_time"), place)
         # A schedule that has ended is not a mistake.
         yield replace(never, severity=Severity.WARNING) if end and end < now else never
         return
     shown = f"the next three from today on: {_format_firings(ahead, trigger)}"
     if ignored:
-        yield finding(
-            IGNORED,
-            schedule,
-            schedule.label(_LINE),
-            f"Azure ignores the {listed(ignored, 'and')} of a cron line, as if they were `*`",
-            f"use `type: recurrence` with `month_days`; {shown}",
-        )
+        message = f"Azure ignores the {listed(ignored, 'and')} of a cron line, as if they were `*`"
+        hint = f"use `type: recurrence` with `month_days`; {shown}"
+        yield finding(IGNORED, schedule, _LINE, message, hint)
     start = triggers.moment(trigger.get("start_time"), place)
     if start is not None and start < now:
         yield finding(
             OVER,
             schedule,
-            schedule.label(_START),
+            _START,
             "`start_time` has passed: it only sets the rhythm, and missed jobs are not started",
             shown,
         )
@@ -127,12 +119,13 @@ def reuse(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         yield finding(
             REUSED,
             schedule,
-            schedule.label(("create_job",), key=True),
+            ("create_job",),
             f"every run of this job is the same: from the second on, {steps}"
             f" {'are' if 'jobs' in job else 'is'} skipped, and the first outputs are reused",
             "write `settings: {force_rerun: true}` under `create_job`"
             if "jobs" in job
             else "give it an input of `${{creation_context.trigger_time}}`",
+            key=True,
         )
 
 

@@ -31,13 +31,10 @@ def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             source = SourceText(str(path), text)
             length = len(source.lines[line]) if line < len(source.lines) else 0
             begin = min(max((error.offset or 1) - 1, 0), max(length - 1, 0))
+            message = f"`{path}` is not valid Python: line {line + 1}: {error.msg}"
+            related = Label(Span(source, line, begin, line, begin + 1), "here")
             yield finding(
-                BROKEN_SCRIPT,
-                deployment,
-                deployment.label(_SCRIPT),
-                f"`{path}` is not valid Python: line {line + 1}: {error.msg}",
-                "correct the script",
-                Label(Span(source, line, begin, line, begin + 1), "here"),
+                BROKEN_SCRIPT, deployment, _SCRIPT, message, "correct the script", related
             )
 
 

@@ -45,7 +45,7 @@ def retired_size(graph: Graph, context: base.RuleContext) -> Iterator[Diagnostic
         yield base.finding(
             RETIRED_SIZE if is_retired else RETIRING_SIZE,
             resource,
-            resource.label(at),
+            at,
             f"`{size}` {'retired' if is_retired else 'retires'} on {end.date.isoformat()}",
             f"use {_suggest_size(end.successor)}"
             + ("; a new size replaces the cluster" if resource.kind.quota.has_nodes else ""),
@@ -58,13 +58,8 @@ def unknown_size(graph: Graph, _context: base.RuleContext) -> Iterator[Diagnosti
         if catalog.find_size(size) or _is_named_like_one(size):
             continue
         near = nearest(_add_prefix(size), (listed.name for listed in catalog.sizes().values()))
-        yield base.finding(
-            UNKNOWN_SIZE,
-            resource,
-            resource.label(at),
-            f"the VM size `{size}` is unknown",
-            f"did you mean `{near}`?" if near else "see `az ml compute list-sizes`",
-        )
+        hint = f"did you mean `{near}`?" if near else "see `az ml compute list-sizes`"
+        yield base.finding(UNKNOWN_SIZE, resource, at, f"the VM size `{size}` is unknown", hint)
 
 
 def not_low_priority(graph: Graph, _context: base.RuleContext) -> Iterator[Diagnostic]:
@@ -75,14 +70,9 @@ def not_low_priority(graph: Graph, _context: base.RuleContext) -> Iterator[Diagn
         in_china = place.startswith("china")
         if base.enum_value(resource, *tier) == spare and (in_china or _is_dedicated_only(size)):
             where = f"in {place}, which has no Spot VMs" if in_china else f"of `{size}`"
-            yield base.finding(
-                NOT_LOW_PRIORITY,
-                resource,
-                resource.label(at),
-                f"there are no low-priority nodes {where}",
-                f"write `{lasting}`" if in_china else f"take another size, or write `{lasting}`",
-                resource.label(tier),
-            )
+            message = f"there are no low-priority nodes {where}"
+            hint = f"write `{lasting}`" if in_china else f"take another size, or write `{lasting}`"
+            yield base.finding(NOT_LOW_PRIORITY, resource, at, message, hint, resource.label(tier))
 
 
 def _is_dedicated_only(size: str) -> bool:
@@ -99,10 +89,7 @@ def _is_named_like_one(size: str) -> bool:
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
-    """Yield the sizes of clusters and serverless jobs, with their positions.
-
-    Only those that are written: otherwise the service's default applies.
-    """
+    """Yield the sizes that clusters and serverless jobs set, with their positions."""
     for resource in base.declared(graph):
         at = tuple(map(str, resource.kind.quota.vm_size))
         if not at or (resource.kind.runs and not base.is_serverless(resource)):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import VALUES, Pipeline, Port, Step, pipelines, steps, type_of
 from mlctl.config.rules.base import RuleContext, finding
-from mlctl.dataclasses import dataclass
+from mlctl.dataclasses import dataclass, replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.expressions import INPUTS, OUTPUTS, only
 from mlctl.pointer import Data
@@ -47,14 +46,10 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                 related += (
                     [given_value.source.label("this is its source")] if given_value.source else []
                 )
-                misfitting = finding(
-                    rule,
-                    pipeline.resource,
-                    step.part.label((INPUTS, str(name))),
-                    f"`{name}` of the component must be {expected}, but gets {got}",
-                    f"give it {expected}, or change the component",
-                    *related,
-                )
+                place = step.part.label((INPUTS, str(name)))
+                message = f"`{name}` of the component must be {expected}, but gets {got}"
+                hint = f"give it {expected}, or change the component"
+                misfitting = finding(rule, pipeline.resource, place, message, hint, *related)
                 # The service takes a pipeline that hands a fraction to a whole number.
                 taken = isinstance(given_value.value, float) and type_of(port) == "integer"
                 yield replace(misfitting, severity=Severity.WARNING) if taken else misfitting

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.config.pipelines import (
+    ExpressionUse,
     Pipeline,
     Port,
-    Use,
     flows,
     is_declared,
     order,
@@ -71,15 +71,11 @@ def _report_ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnost
     title = str(schema.get("title", resource.kind.name)).lower()
     owner = f"`{at[-2]}`" if title.endswith("s") and len(at) > 1 else with_article(title)
     return finding(
-        IGNORED_FIELD,
-        resource,
-        resource.label(at, key=True),
-        f"{owner} has no field `{name}`",
-        str(advice or hint),
+        IGNORED_FIELD, resource, at, f"{owner} has no field `{name}`", str(advice or hint), key=True
     )
 
 
-def _report_unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
+def _report_unbound(pipeline: Pipeline, use: ExpressionUse) -> Iterator[Diagnostic]:
     """Report an expression that names nothing in the pipeline."""
     head, side, *path = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
     if head != PARENT:
@@ -98,7 +94,7 @@ def _report_unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
         yield _finding(pipeline, use, message, hint)
 
 
-def _unknown_step(pipeline: Pipeline, use: Use, path: list[str]) -> Iterator[Diagnostic]:
+def _unknown_step(pipeline: Pipeline, use: ExpressionUse, path: list[str]) -> Iterator[Diagnostic]:
     name, *port = path
     step = pipeline.steps.get(name)
     if step is None:
@@ -161,14 +157,8 @@ def _report_cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
         else f"steps {listed(ring, 'and')} wait for each other"
     )
     related = tuple(use.label("which reads this") for use in earlier_uses)
-    return finding(
-        STEP_CYCLE,
-        pipeline.resource,
-        last.label(),
-        sentence,
-        "remove one of the references",
-        *related,
-    )
+    hint = "remove one of the references"
+    return finding(STEP_CYCLE, pipeline.resource, last.label(), sentence, hint, *related)
 
 
 def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -180,14 +170,11 @@ def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             given = not port.needed or is_declared(name, given_inputs)
             if not given and nearest(name, strange) is None:
                 at = (INPUTS,) if given_inputs else ()
-                yield finding(
-                    MISSING_STEP_INPUT,
-                    pipeline.resource,
-                    step.part.label(at, key=True),
-                    f"step `{step.name}` does not set `{name}`, which its component needs",
-                    f"add `{name}` under `{INPUTS}`{_a_type(port)}",
-                    port.label("it is declared here"),
-                )
+                place = step.part.label(at, key=True)
+                message = f"step `{step.name}` does not set `{name}`, which its component needs"
+                hint = f"add `{name}` under `{INPUTS}`{_a_type(port)}"
+                related = port.label("it is declared here")
+                yield finding(MISSING_STEP_INPUT, pipeline.resource, place, message, hint, related)
 
 
 def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
@@ -216,11 +203,12 @@ def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             kind = str(step.part.data.get("type", "")).casefold()
             nested = step.runs is not None and step.runs.data.get(JOBS)
             if kind not in _OWN_COMPUTE and not nested and "compute" not in step.part.data:
+                message = f"step `{step.name}` has no `compute`, and the pipeline has no default"
                 yield finding(
                     NO_COMPUTE,
                     pipeline.resource,
                     step.part.label(key=True),
-                    f"step `{step.name}` has no `compute`, and the pipeline has no default",
+                    message,
                     "write `settings: {default_compute: azureml:NAME}`, or `serverless`",
                 )
                 break
@@ -241,7 +229,7 @@ def _suggest(
     return f"did you mean `{spelt(*above, near)}`?" if near else None
 
 
-def _finding(pipeline: Pipeline, use: Use, message: str, hint: str) -> Diagnostic:
+def _finding(pipeline: Pipeline, use: ExpressionUse, message: str, hint: str) -> Diagnostic:
     return finding(UNKNOWN_BINDING, pipeline.resource, use.label(), message, hint)
 
 

@@ -12,8 +12,6 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
-from mlctl.emulator.shapes.assets import CONTAINERS, LISTED_CONTAINERS, USUAL_CONTAINER
-from mlctl.emulator.shapes.shape import Occasion, render
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.facts import UploadTarget
 from mlctl.kinds.records.environment import KIND as ENVIRONMENT
@@ -244,8 +242,9 @@ def _body(call: Call, container: Container, *, listed: bool = False) -> dict[str
         "systemData": _stamp(call, container),
         "properties": properties,
     }
-    shapes = LISTED_CONTAINERS if listed else CONTAINERS
-    return render(shapes.get(call.kind, USUAL_CONTAINER), stored, Occasion(call))
+    own_shape = f"container-of-{call.kind}"
+    names = (f"listed-{own_shape}", own_shape) if listed else (own_shape,)
+    return views.body(call, stored, *names, "container")
 
 
 def _next_version(call: Call, container: Container, by_time: Collection[str]) -> str:

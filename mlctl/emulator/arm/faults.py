@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+from mlctl.dataclasses import replace
 from mlctl.emulator.http.messages import DROPPED, HttpError, Request, Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.service_errors import Permanent

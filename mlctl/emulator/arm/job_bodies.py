@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes.job import CHILD, INVOCATION, JOBS
-from mlctl.emulator.shapes.shape import Occasion, render
+from mlctl.emulator.shapes import views
+from mlctl.emulator.shapes.computed import kind_of
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data, get
 from mlctl.simulator.control_plane.jobs.records import JobRecord
@@ -24,12 +24,11 @@ def job_body(call: Call, job: JobRecord, status: str | None = None) -> dict[str,
     """Return a job as the resource manager shows it; `status` precedes its own."""
     body = _head(call, job)
     if job.row.parent is not None:  # of a step the resource manager says no more (as recorded)
-        return render(CHILD, body, Occasion(call))
+        return views.body(call, body, "step")
     stored = _stored_properties(call, job)
     services = {name: {"jobServiceType": name, "endpoint": url} for name, url in _urls(call, job)}
     additions = {"services": services} | ({"status": status} if status else {})
-    shape = JOBS.get(str(stored["jobType"]), JOBS["Command"])
-    return render(shape, {**body, "properties": stored | additions}, Occasion(call))
+    return views.body(call, {**body, "properties": stored | additions}, f"{kind_of(stored)}-job")
 
 
 def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
@@ -58,7 +57,7 @@ def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
         "id": f"{deployment.id(call.scope)}/jobs/{job.row.name}",
         "type": f"{PROVIDER}/workspaces/batchEndpoints/deployments/jobs",
     }
-    return render(INVOCATION, {**head, **identity, "properties": stored}, Occasion(call))
+    return views.body(call, {**head, **identity, "properties": stored}, "invocation")
 
 
 def display_name(call: Call, job: JobRecord) -> Data:

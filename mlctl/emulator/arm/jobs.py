@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from functools import partial
 
+from mlctl.dataclasses import replace
 from mlctl.emulator.arm import operations
 from mlctl.emulator.arm.job_bodies import invocation_body, job_body
 from mlctl.emulator.http import messages

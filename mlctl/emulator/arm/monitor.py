@@ -144,9 +144,7 @@ def show_activity(call: Call) -> Response:
         text = "The $filter argument is required, and must at least say eventTimestamp ge 'TIME'."
         raise Permanent("BadRequest", text, target="$filter")
     span = _seconds_of(matched["since"], matched["until"])
-    home = call.home
-    with home.store.read() as db:
-        now = home.state(db).now
+    now = call.home.current.now
     entries = (entry for entry in _entries(call, matched) if span is None or entry.at >= now - span)
     keys = [key for key in call.request.query_value("$select").split(",") if key]
     return json_response({"value": [_select_keys(_event(call, item), keys) for item in entries]})

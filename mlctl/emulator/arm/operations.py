@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from mlctl.dataclasses import replace
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
@@ -100,7 +100,8 @@ def result(call: Call) -> Response:
         if protocol_of(running.address.kind).status_as_result:
             return json_response(_status(call, running))
         raise NoSuchData(call.names["token"])
-    call = _in_named_workspace(original)
+    group, _, workspace = original.request.query_value(_WORKSPACE).partition("/")
+    call = replace(original, names={**original.names, "group": group, "workspace": workspace})
     if running.failure and running.status == FAILED:
         raise _error_of(running.failure)
     resource = None if running.verb is OperationKind.DELETE else call.peek(running.address)
@@ -117,19 +118,15 @@ def retry_headers(call: Call, number: int) -> dict[str, str]:
     """The header with the poll interval of an operation: without it, the SDK sleeps for 30 s."""
     wait = _SOON
     if call.settings.pace is not VIRTUAL:
-        with call.store.read() as db:
-            running = operations.find(db, number)
+        running = call.operation(number)
         remaining = running.due - call.state.now if running else 0.0
         wait = min(max(remaining / call.settings.pace, _SOON), _LATE)
     return {"x-ms-retry-after-ms": str(round(wait * 1000))}
 
 
 def _find_begun(call: Call, number: int | None) -> LongRunningOperation | None:
-    if number is None:
-        return None
-    if call.style is not OperationStyle.SYNC:
-        with call.store.read() as db:
-            return operations.find(db, number)
+    if number is None or call.style is not OperationStyle.SYNC:
+        return call.operation(number)
     ended = service.finish(call.handle, number)
     if ended and ended.status == FAILED and ended.failure:
         raise _error_of(ended.failure)
@@ -162,18 +159,10 @@ def _url(call: Call, running: LongRunningOperation, *, located: bool) -> str:
     return operation_url(call, running.address.kind, running.number, located=located, query=ours)
 
 
-def _in_named_workspace(call: Call) -> Call:
-    """Return the call in the workspace that the query of the polling URL names."""
-    group, _, workspace = call.request.query_value(_WORKSPACE).partition("/")
-    return replace(call, names={**call.names, "group": group, "workspace": workspace})
-
-
 def _poll(call: Call) -> LongRunningOperation:
     """The operation. In virtual time the first poll waits for half of it, the next for its end."""
     token = call.names["token"]
-    with call.store.read() as db:
-        number = operations.number_of(call.state.seed, token.rpartition(":")[2])
-        running = operations.find(db, number) if number is not None else None
+    running = call.operation(operations.number_of(call.state.seed, token.rpartition(":")[2]))
     if running is None:
         raise NoSuchData(token)
     if call.settings.pace is not VIRTUAL or running.status != RUNNING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
+from mlctl.dataclasses import replace
 from mlctl.emulator.arm import assets
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 
 from mlctl import pointer
+from mlctl.dataclasses import replace
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
@@ -18,8 +18,6 @@ from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, scoring, service
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane.service import AcceptedPut
-from mlctl.simulator.control_plane.state.errors import missing
 
 _OK, _NO_CONTENT = 200, 204
 _TAIL = 5000  # lines of logs, unless asked for others; as azure-ai-ml asks
@@ -30,9 +28,7 @@ _ENABLED = {"enabledonly": True, "disabledonly": False}  # values of listViewTyp
 def show(call: Call) -> Response:
     """GET of one resource. Showing one that changes lets time pass: the next GET sees it done."""
     call = _with_stored_kind(call)
-    resource = service.read(call.handle, [call.address]).get(call.address)
-    if resource is None:
-        raise missing(call.address)
+    resource = service.require(call.handle, call.address)
     number = resource.operation
     headers = None if number is None else operations.retry_headers(call, number)
     response = json_response(views.resource_body(call, resource), headers=headers)
@@ -189,15 +185,11 @@ def skus(call: Call) -> Response:
 
 
 def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:
-    accepted = _write(call, body)
+    version = call.request.query_value("api-version")
+    accepted = service.put(call.handle, call.address, body, version)
     return operations.write_response(
         call, accepted.operation, created=accepted.created, patched=patched
     )
-
-
-def _write(call: Call, body: dict[str, Data]) -> AcceptedPut:
-    version = call.request.query_value("api-version")
-    return service.put(call.handle, call.address, body, version)
 
 
 def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:

@@ -12,8 +12,7 @@ from mlctl.emulator.arm import jobs
 from mlctl.emulator.http import messages
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes.job import RUN
-from mlctl.emulator.shapes.shape import Occasion, render
+from mlctl.emulator.shapes import views
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import PROVIDER
@@ -123,7 +122,7 @@ def _run(call: Call, job: JobRecord) -> dict[str, Data]:
         "target": str(note.get("computeId") or "").rpartition("/")[2] or None,
         "tags": note.get("tags"),
     }
-    return render(RUN, stored, Occasion(call))
+    return views.body(call, stored, "run")
 
 
 def _length(seconds: float | None) -> str | None:

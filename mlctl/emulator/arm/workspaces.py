@@ -12,8 +12,7 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.emulator.requests.settings import TENANT
-from mlctl.emulator.shapes.shape import Occasion, render
-from mlctl.emulator.shapes.workspace import CONNECTION, WORKSPACE
+from mlctl.emulator.shapes import views
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.kinds.registry import ALL, arm_type
 from mlctl.pointer import Data
@@ -282,7 +281,7 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
         "systemData": call.system_data(moment, moment),
         "properties": {**(note.get("properties") or {}), **service_properties},
     }
-    return render(WORKSPACE, stored, Occasion(call))
+    return views.body(call, stored, "workspace")
 
 
 def _subscription(name: str) -> Data:
@@ -301,7 +300,7 @@ def _subscription(name: str) -> Data:
 def _group(workspace: Workspace) -> Data:
     scope = workspace.scope
     return {
-        "id": f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}",
+        "id": scope.group,
         "name": scope.resource_group,
         "type": "Microsoft.Resources/resourceGroups",
         "location": workspace.location,
@@ -380,7 +379,7 @@ def _connection(call: Call, connection: StoredItem) -> dict[str, Data]:
         "properties": connection.note["properties"],
         "systemData": call.system_data(connection.note[_MADE], connection.note[_CHANGED]),
     }
-    return render(CONNECTION, stored, Occasion(call))
+    return views.body(call, stored, "connection")
 
 
 def _connection_id(call: Call, name: str) -> str:

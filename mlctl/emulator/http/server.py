@@ -11,7 +11,6 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,6 +19,7 @@ from urllib.parse import parse_qsl
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from mlctl.dataclasses import replace
 from mlctl.emulator.http.messages import COMPLETE, HttpError, Request, Response, error_response
 from mlctl.service_errors import Permanent, ServiceError
 

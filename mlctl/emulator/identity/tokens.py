@@ -7,8 +7,8 @@ import hashlib
 import hmac
 import json
 from urllib.parse import parse_qsl
-from uuid import NAMESPACE_URL, uuid5
 
+from mlctl.digests import uuid_of
 from mlctl.emulator.http.messages import HttpError, Request, Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import TENANT, EmulatorSettings
@@ -17,7 +17,7 @@ from mlctl.service_errors import Permanent
 
 CLOUD = "EmulatorCloud"
 _LIFE = 24 * 3600  # seconds that a token lasts
-_USER = str(uuid5(NAMESPACE_URL, "mlctl/user"))
+_USER = uuid_of("mlctl/user")
 _FIRST_OBJECT = "2022-09-01"  # older versions of the metadata are an array of clouds
 
 

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from urllib.parse import quote, urlencode
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass, replace
 from mlctl.emulator.http import messages
@@ -18,6 +17,8 @@ from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.faults import OperationStyle
+from mlctl.simulator.control_plane.resources import operations
+from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.blob_store import BlobStore
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -124,6 +125,13 @@ class Call:
             raise missing(address)
         return resource
 
+    def operation(self, number: int | None) -> LongRunningOperation | None:
+        """Return the operation of a number."""
+        if number is None:
+            return None
+        with self.store.read() as db:
+            return operations.find(db, number)
+
     def system_data(self, created: Data, changed: Data, kind: str = "User") -> dict[str, Data]:
         """When something was created and changed, and by whom (`kind`: a user or application)."""
         author = self.guid(kind.lower())
@@ -142,8 +150,7 @@ class Call:
 
     def guid(self, purpose: str) -> str:
         """A GUID that depends on the seed, the workspace and `purpose` only."""
-        scope = str(self.scope).casefold()
-        return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{scope}/{purpose}"))
+        return self.state.guid(purpose)
 
     def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """The absolute URL of a path of the emulator."""

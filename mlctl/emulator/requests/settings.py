@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
 from mlctl.dataclasses import dataclass, field
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Scope
 from mlctl.serving.servers import Servers
 from mlctl.simulator.control_plane.faults import OperationStyle
 from mlctl.simulator.control_plane.state import clock
 
 VIRTUAL = None  # of `EmulatorSettings.pace`: time passes when somebody waits for something
-TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))  # of every subscription
+TENANT = uuid_of("mlctl/tenant")  # of every subscription
 HOME = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 
 

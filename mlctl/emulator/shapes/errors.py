@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
+from mlctl import source
 from mlctl.dataclasses import dataclass, field
 from mlctl.emulator.http.messages import Response, detail_bodies, with_error_body
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.shape import dotnet_time
-from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, ServiceError
 from mlctl.simulator.control_plane import control
@@ -17,7 +19,6 @@ from mlctl.simulator.control_plane.state.errors import Missing
 
 _NEWER = "2023-10-01"  # an api-version that says otherwise than those before it
 _SPAN = 16  # digits of the id of a request
-_NOT_FOUND = "The specified resource was not found."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class ErrorForm:
 
     code: str
     message: str
-    detail: tuple[str, str] | None = None
+    detail: tuple[str, ...] = ()
     inner: tuple[str, ...] = ()
     format: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -50,52 +51,6 @@ class NoSuchData(NotFound):
         )
 
 
-def _no_model(address: Address, scope: Scope, _version: str) -> ErrorForm:
-    place = f"Account Subscription: {scope.subscription}, ResourceGroup: {scope.resource_group}"
-    full_name = f"{address.name}:{address.version}" if address.version else address.name
-    text = (
-        f"There is no registered model in {place}, Workspace: {scope.workspace} with id {full_name}"
-    )
-    return ErrorForm("UserError", _NOT_FOUND, ("NoSuchModelRegistered", text))
-
-
-def _no_endpoint(address: Address, scope: Scope, version: str) -> ErrorForm:
-    if version >= _NEWER:
-        text = (
-            f"An endpoint with the name '{address.name}' does not exist in the workspace"
-            f" '{scope.workspace}'. Please check the endpoint name and also ensure the current user"
-            " has access to it."
-        )
-        return ErrorForm("UserError", text, inner=("NotFound", "EndpointNotFound"))
-    text = f"There is no endpoint with name: {address.name} in {scope.workspace}"
-    return ErrorForm("NotFound", _NOT_FOUND, ("NoSuchEndpoint", text))
-
-
-def _no_component(address: Address, _scope: Scope, _version: str) -> ErrorForm:
-    full_name = f"{address.name}:{address.version}" if address.version else address.name
-    inner = ("NotFound", "ComponentNotFound")
-    return ErrorForm("UserError", f"Not found component {full_name}.", inner=inner)
-
-
-def _no_schedule(address: Address, _scope: Scope, _version: str) -> ErrorForm:
-    return ErrorForm("UserError", f"Resource Trigger {address.name} not found", inner=("NotFound",))
-
-
-def _no_datastore(address: Address, _scope: Scope, _version: str) -> ErrorForm:
-    why = f"Could not find datastore: {address.name}."
-    return ErrorForm("UserError", why, inner=("NotFoundError",))
-
-
-# 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, batch-endpoint-get-404-2023-10,
-# component-container-get-404, schedule-get-404,
-# datastore-get-404); of other kinds none is known.
-_MISSING: Mapping[str, Callable[[Address, Scope, str], ErrorForm]] = {
-    "model": _no_model,
-    "batch-endpoint": _no_endpoint,
-    "component": _no_component,
-    "datastore": _no_datastore,
-    "schedule": _no_schedule,
-}
 _BODILESS = ("compute", "compute-instance")  # a 404 without a body (compute-get-404)
 
 
@@ -104,21 +59,40 @@ def response(call: Call, error: ServiceError, request_id: str) -> Response:
     if isinstance(error, Missing) and error.address.kind in _BODILESS:
         return Response(error.status)
     form = ErrorForm(error.code, error.message, inner=error.inner)
-    if isinstance(error, Missing) and error.address.kind in _MISSING:
-        version = call.request.query_value("api-version")
-        form = _MISSING[error.address.kind](error.address, call.scope, version)
-        if error.as_container and form.detail is not None:
-            text = f"Model container with name: {error.address.name} not found."
-            form = ErrorForm(form.code, form.message, ("ModelNotFound", text))
+    if isinstance(error, Missing):
+        form = _form_of(call, error) or form
     if isinstance(error, NoSuchData):
         form = error.form
     details = detail_bodies(error.details)
-    if form.detail is not None:
+    if form.detail:
         code, text = form.detail
         details += detail_bodies([text], code)
     body = {"code": form.code, "message": form.message, "target": error.target, "details": details}
     body["additionalInfo"] = list(_additional_info(call, request_id, form))
     return with_error_body(error, body, {})
+
+
+@cache
+def _texts() -> Mapping[str, Data]:
+    texts: dict[str, Data] = source.plain(Path(__file__).with_suffix(".yml").read_text("utf-8"))
+    return texts
+
+
+def _form_of(call: Call, error: Missing) -> ErrorForm | None:
+    """What the service says of a resource that is not there; None if that is not known."""
+    address, texts = error.address, _texts()
+    is_former = call.request.query_value("api-version") < _NEWER
+    names = [f"former-{address.kind}"] if is_former else []
+    names += [f"container-of-{address.kind}"] if error.as_container else []
+    form = next((texts[name] for name in (*names, address.kind) if name in texts), None)
+    if form is None:
+        return None
+    full_name = f"{address.name}:{address.version}" if address.version else address.name
+    message, *detail = (
+        text.format(name=address.name, id=full_name, scope=call.scope)
+        for text in (form["message"], *form.get("detail", ()))
+    )
+    return ErrorForm(form["code"], message, tuple(detail), tuple(form.get("inner", ())))
 
 
 def _additional_info(call: Call, request_id: str, form: ErrorForm) -> list[Data]:

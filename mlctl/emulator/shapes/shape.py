@@ -5,22 +5,38 @@ the service answers: what is null where nothing is set, what is left out, what w
 operation has ended, what came with an api-version. A stored key that a shape does not name was sent
 by somebody who knows more of the service, and follows as it is.
 
-    ENDPOINT = {"name": stored, "identity": if_set, "properties": section({"authMode": stored})}
-    body = render(ENDPOINT, stored, Occasion(call))
+`shapes.yml` has the shapes by name. A rule is a text there, and an object a shape inside another:
+
+    endpoint:
+      like: resource                  # first the keys of another shape
+      id, name, type: stored          # what is stored; null if nothing is
+      tags: or {}                     # what is stored, else this value (JSON), or what a rule gives
+      kind: always "Managed"          # the same in every answer
+      location: done | stored         # a condition: else null
+      traffic: done else omitted | or {}
+      mirror: stable 2023-04-01 preview 2022-02-01 end 2024-07 | stored   # by api-version: no key
+      properties: in endpoint-properties   # an object of its own shape, whether it is stored or not
+      services: each job-service      # every value of a map, in one shape
+      identity: batch_identity        # a function with `@computed`
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from mlctl import source
 from mlctl.dataclasses import dataclass
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 
 OMITTED: Data = object()  # what a rule gives where the key is to be left out
+_VERSIONS = ("since", "stable", "preview")  # what conditions by api-version begin with
 
 
 class Phase(Enum):
@@ -53,6 +69,7 @@ class Occasion:
 class ResponseField(NamedTuple):
     """One key of an answer: what is stored there, and what the request sent there (else None)."""
 
+    key: str
     stored: Data
     sent: Data
     occasion: Occasion
@@ -60,6 +77,39 @@ class ResponseField(NamedTuple):
 
 Rule: TypeAlias = Callable[[ResponseField], Data]
 Shape: TypeAlias = Mapping[str, Rule]
+Condition: TypeAlias = Callable[[ResponseField], bool]
+_RULES: dict[str, Rule] = {
+    "stored": lambda field: field.stored,
+    "sent": lambda field: field.sent,
+    "if_set": lambda field: OMITTED if field.stored is None else field.stored,
+    "as_sent": lambda field: None if field.sent is None and _goes_on(field) else field.stored,
+    "null": lambda _: None,
+    "omitted": lambda _: OMITTED,
+    "time": lambda field: dotnet_time(field.stored),
+    "state": lambda field: field.occasion.state,
+}
+_CONDITIONS: dict[str, Condition] = {
+    "set": lambda field: field.stored is not None,
+    "filled": lambda field: bool(field.stored),
+    "created": lambda field: field.occasion.phase is not Phase.CREATING,
+    "done": lambda field: field.occasion.phase is Phase.DONE,
+}
+
+
+def _goes_on(field: ResponseField) -> bool:
+    return field.occasion.phase is not Phase.DONE
+
+
+def computed(rule: Rule) -> Rule:
+    """Make a function a rule, by its name without the underscore."""
+    _RULES[rule.__name__.removeprefix("_")] = rule
+    return rule
+
+
+def condition(holds: Condition) -> Condition:
+    """Make a function a condition, by its name without the underscore."""
+    _CONDITIONS[holds.__name__.removeprefix("_")] = holds
+    return holds
 
 
 def render(
@@ -69,68 +119,115 @@ def render(
     sent_keys = sent if isinstance(sent, Mapping) else {}
     answer: dict[str, Data] = {}
     for key, rule in shape.items():
-        value = rule(ResponseField(stored.get(key), sent_keys.get(key), occasion))
+        value = rule(ResponseField(key, stored.get(key), sent_keys.get(key), occasion))
         if value is not OMITTED:
             answer[key] = value
     return answer | {key: value for key, value in stored.items() if key not in shape}
 
 
-def keys(rule: Rule, *names: str) -> Shape:
-    """Keys of the same rule, in this order."""
-    return dict.fromkeys(names, rule)
+@cache
+def _table() -> Mapping[str, Data]:
+    table: dict[str, Data] = source.plain(
+        Path(__file__).with_name("shapes.yml").read_text(encoding="utf-8")
+    )
+    return table
 
 
-def resource(properties: Rule, system_data: Rule) -> Shape:
-    """Return the shape of a resource that is shown without a region and tags."""
-    return {
-        **keys(stored, "id", "name", "type"),
-        "properties": properties,
-        "systemData": system_data,
+@cache
+def find(*names: str) -> Shape | None:
+    """Return the shape of the first of these names that there is; None if there is none."""
+    return next((shape_of(_table()[name]) for name in names if name in _table()), None)
+
+
+def named(*names: str) -> Shape:
+    """Return the shape of the first of these names that there is.
+
+    Raises:
+        KeyError: there is none.
+    """
+    shape = find(*names)
+    if shape is None:
+        raise KeyError(names)
+    return shape
+
+
+def shape_of(data: Mapping[str, Data]) -> Shape:
+    """Read a shape.
+
+    Raises:
+        KeyError: there is no rule, condition or shape of a name.
+    """
+    shape: dict[str, Rule] = {}
+    for keys, text in data.items():
+        if keys == "like":
+            shape |= shape_of(_table()[text])
+        else:
+            shape |= dict.fromkeys(keys.split(", "), _rule(text))
+    return shape
+
+
+def _rule(text: Data) -> Rule:
+    """Read a rule: an object, a name of one, a condition with one, or one with an argument."""
+    if isinstance(text, Mapping):
+        return section(shape_of(text))
+    name = text or "null"
+    if name in _RULES:
+        return _RULES[name]
+    if name in _table():
+        return _rule(_table()[name])
+    first, is_condition, rest = name.partition(" | ")
+    return _conditional(first, _rule(rest)) if is_condition else _with_argument(name)
+
+
+def _with_argument(text: str) -> Rule:
+    word, _, argument = text.partition(" ")
+    match word:
+        case "in":
+            return section(shape_of(_table()[argument]))
+        case "each":
+            return _each(shape_of(_table()[argument]))
+        case "or":
+            default = _RULES.get(argument) or _with_argument(f"always {argument}")
+            return lambda field: default(field) if field.stored is None else field.stored
+        case "always":
+            value = json.loads(argument)
+            return lambda _: value
+        case _:
+            raise KeyError(text)
+
+
+def _each(shape: Shape) -> Rule:
+    return lambda field: {
+        name: render(shape, value, field.occasion) for name, value in (field.stored or {}).items()
     }
 
 
-def stored(field: ResponseField) -> Data:
-    """Show what is stored; null if nothing is."""
-    return field.stored
+def _conditional(text: str, rule: Rule) -> Rule:
+    """Read a condition, and what holds else: `done else omitted`."""
+    name, _, other = text.partition(" else ")
+    by_version = name.partition(" ")[0] in _VERSIONS
+    holds = _of_versions(name) if by_version else _CONDITIONS[name]
+    otherwise = _rule(other or ("omitted" if by_version else "null"))
+    return lambda field: (rule if holds(field) else otherwise)(field)
 
 
-def if_set(field: ResponseField) -> Data:
-    """Show what is stored; no key if nothing is."""
-    return OMITTED if field.stored is None else field.stored
+def _of_versions(text: str) -> Condition:
+    """Stable api-versions from one on, and previews from one on and before another.
 
+    Source: the models of 2022-02-01-preview to 2025-01-01-preview in azure-ai-ml 1.28.1.
+    """
+    words = text.split()
+    bounds = dict(zip(words[::2], words[1::2], strict=True))
+    every = bounds.get("since", "never")
+    stable, preview = bounds.get("stable", every), bounds.get("preview", every)
 
-def or_null(field: ResponseField) -> Data:
-    """Show what is stored; null if that is missing or empty."""
-    return field.stored or None
+    def holds(field: ResponseField) -> bool:
+        version = field.occasion.api_version
+        if "preview" not in version:
+            return version >= stable
+        return preview <= version < bounds.get("end", "never")
 
-
-def null(_: ResponseField) -> Data:
-    """Always null."""
-
-
-def omitted(_: ResponseField) -> Data:
-    """No key."""
-    return OMITTED
-
-
-def time(field: ResponseField) -> Data:
-    """Show a time as .NET writes it: `2024-07-24T08:52:31.067+00:00`, without zeros at the end."""
-    return dotnet_time(field.stored)
-
-
-def state(field: ResponseField) -> Data:
-    """The provisioning state."""
-    return field.occasion.state
-
-
-def always(value: Data) -> Rule:
-    """Show the same in every answer."""
-    return lambda _: value
-
-
-def otherwise(default: Data) -> Rule:
-    """Show what is stored, or a value of the service if nothing is."""
-    return lambda field: default if field.stored is None else field.stored
+    return holds
 
 
 def section(shape: Shape) -> Rule:
@@ -145,63 +242,6 @@ def section(shape: Shape) -> Rule:
         return render(shape, field.stored or {}, field.occasion, field.sent)
 
     return value
-
-
-def if_any(shape: Shape, nothing: Rule = null) -> Rule:
-    """Show an object of its own shape; `nothing` if nothing of it is stored."""
-    inside = section(shape)
-    return lambda field: inside(field) if field.stored else nothing(field)
-
-
-def as_sent(rule: Rule, unsent: Rule = null) -> Rule:
-    """While an operation runs, `unsent` for keys that its request did not send."""
-
-    def value(field: ResponseField) -> Data:
-        goes_on = field.occasion.phase is not Phase.DONE
-        return (unsent if goes_on and field.sent is None else rule)(field)
-
-    return value
-
-
-def when_done(rule: Rule, meanwhile: Rule = null) -> Rule:
-    """`meanwhile` as long as an operation runs."""
-    return lambda field: (rule if field.occasion.phase is Phase.DONE else meanwhile)(field)
-
-
-def once_created(rule: Rule, until_created: Rule = null) -> Rule:
-    """`until_created` until the resource has been created."""
-    return lambda field: (until_created if field.occasion.phase is Phase.CREATING else rule)(field)
-
-
-def since(version: str, rule: Rule) -> Rule:
-    """A key that came with an api-version."""
-    return lambda field: rule(field) if field.occasion.api_version >= version else OMITTED
-
-
-def preview_since(version: str, rule: Rule) -> Rule:
-    """A key of previews, from one api-version on."""
-    from_version = since(version, rule)
-    return lambda field: from_version(field) if "preview" in field.occasion.api_version else OMITTED
-
-
-def versions(rule: Rule, *, stable: str = "never", preview: str = "never", end: str = "") -> Rule:
-    """A key of stable api-versions from one on, and of previews from one on and before another.
-
-    Source: the models of 2022-02-01-preview to 2025-01-01-preview in azure-ai-ml 1.28.1.
-    """
-
-    def value(field: ResponseField) -> Data:
-        version = field.occasion.api_version
-        if "preview" not in version:
-            return rule(field) if version >= stable else OMITTED
-        return rule(field) if preview <= version and (not end or version < end) else OMITTED
-
-    return value
-
-
-def until(version: str, rule: Rule) -> Rule:
-    """A key that is there in api-versions before this one."""
-    return lambda field: rule(field) if field.occasion.api_version < version else OMITTED
 
 
 def dotnet_time(text: Data) -> Data:

@@ -12,13 +12,13 @@ import hmac
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from mlctl.dataclasses import replace
 from mlctl.emulator.http.messages import Response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import EmulatorSettings

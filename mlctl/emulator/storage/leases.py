@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import TypeAlias
 from uuid import uuid4
 
+from mlctl import source
 from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.emulator.http.messages import Request
 from mlctl.pointer import Data
@@ -82,13 +85,12 @@ def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -
     lease, name = BlobLease.of(note), request.header(_ID)
     if lease.state(now) in _LOCKED:
         if not name:
-            text = "There is currently a lease on the blob and no lease ID was specified in the"
-            raise _precondition_failed("LeaseIdMissing", f"{text} request.")
-        _check_match(lease, name)
+            raise _refusal("LeaseIdMissing")
+        if not lease.is_of(name):
+            raise _refusal("LeaseIdMismatchWithBlobOperation")
         return lease.to_note()
     if name:
-        text = "A lease ID was specified, but the lease for the blob has expired."
-        raise _precondition_failed("LeaseNotPresentWithBlobOperation", text)
+        raise _refusal("LeaseNotPresentWithBlobOperation")
     return {}
 
 
@@ -110,10 +112,7 @@ def change(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, A
         case "renew":
             _check_holder(lease, request.header(_ID))
             if lease.state(now) in (LeaseState.BREAKING, LeaseState.BROKEN):
-                text = (
-                    "The lease ID matched, but the lease has been broken explicitly and cannot be"
-                )
-                raise _conflict("LeaseIsBrokenAndCannotBeRenewed", f"{text} renewed.")
+                raise _refusal("LeaseIsBrokenAndCannotBeRenewed")
             expires_at = math.inf if lease.duration == _INFINITE else now + lease.duration
             new = replace(lease, until=expires_at)
             return new, (200, {_ID: new.id})
@@ -136,10 +135,9 @@ def _acquire(lease: BlobLease, request: Request, now: float) -> BlobLease:
     proposed_id = request.header("x-ms-proposed-lease-id")
     state = lease.state(now)
     if state is LeaseState.BREAKING and lease.is_of(proposed_id):
-        text = "There is already a breaking lease, and can't be acquired."
-        raise _conflict("LeaseIsBreakingAndCannotBeAcquired", text)
+        raise _refusal("LeaseIsBreakingAndCannotBeAcquired")
     if state in _LOCKED and not lease.is_of(proposed_id):
-        raise _conflict("LeaseAlreadyPresent", "There is already a lease present.")
+        raise _refusal("LeaseAlreadyPresent")
     duration = _number(request, "x-ms-lease-duration")
     if duration != _INFINITE and not _SHORTEST <= (duration or 0) <= _LONGEST:
         raise _invalid("x-ms-lease-duration")
@@ -153,13 +151,12 @@ def _change_id(lease: BlobLease, name: str, new_id: str, now: float) -> BlobLeas
         raise _invalid("x-ms-proposed-lease-id")
     state = lease.state(now)
     if state not in _LOCKED:
-        raise _absent()
+        raise _refusal("LeaseNotPresentWithLeaseOperation")
     is_same = lease.is_of(new_id) and state is LeaseState.LEASED  # asked for again
     if not lease.is_of(name) and not is_same:
-        raise _mismatch()
+        raise _refusal("LeaseIdMismatchWithLeaseOperation")
     if state is LeaseState.BREAKING:
-        text = "The lease ID matched, but the lease is currently in breaking state and cannot be"
-        raise _conflict("LeaseIsBreakingAndCannotBeChanged", f"{text} changed.")
+        raise _refusal("LeaseIsBreakingAndCannotBeChanged")
     return replace(lease, id=new_id)
 
 
@@ -169,7 +166,7 @@ def _break(lease: BlobLease, request: Request, now: float) -> BlobLease:
         raise _invalid("x-ms-lease-break-period")
     match lease.state(now):
         case LeaseState.AVAILABLE:
-            raise _absent()
+            raise _refusal("LeaseNotPresentWithLeaseOperation")
         case LeaseState.BROKEN:
             return lease
         case LeaseState.EXPIRED:
@@ -184,13 +181,7 @@ def _break(lease: BlobLease, request: Request, now: float) -> BlobLease:
 
 def _check_holder(lease: BlobLease, name: str) -> None:
     if not lease.is_of(name):
-        raise _mismatch()
-
-
-def _check_match(lease: BlobLease, name: str) -> None:
-    if not lease.is_of(name):
-        text = "The lease ID specified did not match the lease ID for the blob."
-        raise _precondition_failed("LeaseIdMismatchWithBlobOperation", text)
+        raise _refusal("LeaseIdMismatchWithLeaseOperation")
 
 
 def _number(request: Request, name: str) -> int | None:
@@ -203,24 +194,17 @@ def _number(request: Request, name: str) -> int | None:
         raise _invalid(name) from None
 
 
-def _absent() -> Permanent:
-    text = "There is currently no lease on the blob."
-    return _conflict("LeaseNotPresentWithLeaseOperation", text)
-
-
-def _mismatch() -> Permanent:
-    text = "The lease ID specified did not match the lease ID for the blob."
-    return _conflict("LeaseIdMismatchWithLeaseOperation", text)
-
-
 def _invalid(name: str) -> Permanent:
     text = "The value for one of the HTTP headers is not in the correct format."
     return Permanent("InvalidHeaderValue", f"{text} ({name})")
 
 
-def _conflict(code: str, text: str) -> Permanent:
-    return Permanent(code, text, status=CONFLICT)
+def _refusal(code: str) -> Permanent:
+    of_write = code == "LeaseIdMissing" or code.endswith("WithBlobOperation")
+    return Permanent(code, _texts()[code], status=PRECONDITION_FAILED if of_write else CONFLICT)
 
 
-def _precondition_failed(code: str, text: str) -> Permanent:
-    return Permanent(code, text, status=PRECONDITION_FAILED)
+@cache
+def _texts() -> Mapping[str, str]:
+    texts: dict[str, str] = source.plain(Path(__file__).with_suffix(".yml").read_text("utf-8"))
+    return texts

@@ -20,7 +20,6 @@ from mlctl.simulator.control_plane.jobs import artifacts
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.resources import datastores as store_rules
 from mlctl.simulator.control_plane.state.blob_store import ItemKind
-from mlctl.simulator.control_plane.state.errors import missing
 
 RUN_FOLDER = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
 NAMED_OUTPUTS = "azureml/{run}"  # of the named outputs, in the default store
@@ -30,10 +29,8 @@ def container(call: Call, name: str) -> str:
     """Return account and container of a workspace's default datastore; "" for others."""
     if name not in store_rules.OWN:
         return ""
-    container = store_rules.OWN[name][1].format(
-        guid=store_rules.storage(call.state.seed, call.scope)
-    )
-    return f"{_account(call)}/{container}"
+    state = call.state
+    return f"{store_rules.account(state)}/{store_rules.container(state, name)}"
 
 
 def artifacts_folder(call: Call, run: str) -> str:
@@ -57,9 +54,8 @@ def start_pending_upload(call: Call) -> Response:
 
 def reference(call: Call, uri: str) -> dict[str, Data]:
     """Return the URL of a blob or a container, with a signature to read and write it."""
-    scope = call.scope
-    group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
-    account = f"{group}/providers/Microsoft.Storage/storageAccounts/{_account(call)}"
+    provider = f"{call.scope.group}/providers/Microsoft.Storage"
+    account = f"{provider}/storageAccounts/{store_rules.account(call.state)}"
     sas = f"{uri}?{blobs.sas(call.settings)}"
     return {
         "blobUri": uri,
@@ -87,9 +83,7 @@ def secrets(call: Call) -> Response:
 
     What users have written is not kept: of their datastores these are as made up as of the others.
     """
-    store = service.read(call.handle, [call.address]).get(call.address)
-    if store is None:
-        raise missing(call.address)
+    store = service.require(call.handle, call.address)
     credentials = store.body["properties"].get("credentials") or {}
     kind = str(credentials.get("credentialsType", "None"))
     if call.data.get("expirableSecret") and kind == "AccountKey":
@@ -99,10 +93,6 @@ def secrets(call: Call) -> Response:
         raise Permanent("UserError", text)
     secret = blobs.sas(call.settings) if kind == "Sas" else blobs.account_key(call.settings)
     return json_response({"secretsType": kind, store_rules.SECRETS[kind]: secret})
-
-
-def _account(call: Call) -> str:
-    return store_rules.account(call.state.seed, call.scope)
 
 
 def write_job_files(call: Call, job: JobRecord) -> list[str]:
@@ -144,7 +134,7 @@ def locate_files(call: Call, uri: str) -> Path | None:
     below = [item for item in items if item.name == prefix or item.name[len(prefix)] == "/"]
     marks = "".join(f"{item.name} {item.note['etag']}\n" for item in below)
     name = PurePosixPath(prefix).name
-    root = _root() / hashlib.sha256(marks.encode()).hexdigest()[:24] / name
+    root = Path(_root().name) / hashlib.sha256(marks.encode()).hexdigest()[:24] / name
     if not root.exists():
         for item in below:
             inner = PurePosixPath(item.name[len(prefix) :].lstrip("/"))
@@ -167,11 +157,6 @@ def _prefix(call: Call, uri: str) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _root() -> Path:
+def _root() -> tempfile.TemporaryDirectory[str]:
     """Return the folder of a running emulator, which is removed with the program."""
-    return Path(_kept().name)
-
-
-@lru_cache(maxsize=1)
-def _kept() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="mlctl-emulator-")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -25,11 +25,11 @@ from mlctl.pointer import Data, Pointer
 from mlctl.source.edit import CannotEdit, Rewrite
 
 if TYPE_CHECKING:
-    from mlctl.forecast.shape import AssumptionData, EstimateData
-
+    from mlctl.forecast.shape import EstimateData
 
 SCHEMA = "https://mlctl.dev/schemas/output/advice.schema.json"
 _MOST_SHOWN = 8
+_NOT_SLOWER = "concurrent mini-batches on a node do not slow each other down"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,10 @@ def document(
                 for candidate in searched.over_quota
             ],
         },
-        "assumptions": list(_assumptions(subject, weather, now)),
+        "assumptions": [
+            *report.all_assumptions(subject, [Row(weather.name, now.study, weather)]),
+            assumption("concurrency", subject.scenario.job.concurrency, "A", _NOT_SLOWER),
+        ],
     }
 
 
@@ -164,16 +167,6 @@ def _point(candidate: Candidate, rows: Sequence[Candidate]) -> dict[str, Data]:
 
 def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
-
-
-def _assumptions(subject: Subject, weather: Weather, now: Candidate) -> Iterator[AssumptionData]:
-    yield from report.all_assumptions(subject, [Row(weather.name, now.study, weather)])
-    yield assumption(
-        "concurrency",
-        subject.scenario.job.concurrency,
-        "A",
-        "concurrent mini-batches on a node do not slow each other down",
-    )
 
 
 # Settings that have other names in files.

@@ -140,7 +140,7 @@ def candidates(
     tried = (dict(zip(vary, row, strict=True)) for row in product(*vary.values()))
     for place, values in chain([(own, plain)], product(places, list(tried))):
         changed = _varied(place.scenario, values)
-        plan = _policy(values.get("policy"), policy)
+        plan = parse(str(values["policy"])) if values.get("policy") is not None else policy
         if str(values.get("tier", own.scenario.cluster.tier.value)) == Tier.DEDICATED.value:
             variant, plan = changed.dedicated, RecoveryPolicy(Way.DEDICATED)
         else:
@@ -157,19 +157,16 @@ def candidates(
 
 
 def _varied(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
-    job, cluster = scenario.job, scenario.cluster
-    max_instances = int(values.get("max_instances", cluster.max_instances))
-    nodes = int(
-        values.get(
-            "instance_count", max_instances if "max_instances" in values else job.instance_count
-        )
-    )
+    settings = {**_fields(scenario), **values}
+    most = int(settings["max_instances"])
+    if "max_instances" in values and "instance_count" not in values:
+        settings["instance_count"] = most
     job = replace(
-        job,
-        instance_count=nodes,
-        mini_batch_size=int(values.get("mini_batch_size", job.mini_batch_size)),
-        concurrency=int(values.get("concurrency", job.concurrency)),
-        timeout_s=float(values.get("timeout", job.timeout_s)),
+        scenario.job,
+        instance_count=int(settings["instance_count"]),
+        mini_batch_size=int(settings["mini_batch_size"]),
+        concurrency=int(settings["concurrency"]),
+        timeout_s=float(settings["timeout"]),
     )
     work = job.workload
     longest = max(work.trace, default=0.0) or (
@@ -177,32 +174,33 @@ def _varied(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
     )
     if longest > job.timeout_s:
         job = replace(job, timeout_s=float(ceil(_ROOM * longest)))
-    least = min(int(values.get("min_instances", cluster.min_instances)), max_instances)
-    cluster = replace(cluster, max_instances=max_instances, min_instances=least)
+    least = min(int(settings["min_instances"]), most)
+    cluster = replace(scenario.cluster, max_instances=most, min_instances=least)
     return replace(scenario, job=job, cluster=cluster)
-
-
-def _policy(text: Data, policy: RecoveryPolicy) -> RecoveryPolicy:
-    return policy if text is None else parse(str(text))
 
 
 def _settings(
     was: Scenario, variant: Scenario, plan: RecoveryPolicy, usual: RecoveryPolicy
 ) -> dict[str, Data]:
     """Return the fields in which a configuration differs from the current one."""
-    pairs: dict[str, tuple[Data, Data]] = {
-        "tier": (was.cluster.tier.value, variant.cluster.tier.value),
-        "max_instances": (was.cluster.max_instances, variant.cluster.max_instances),
-        "min_instances": (was.cluster.min_instances, variant.cluster.min_instances),
-        "instance_count": (was.job.instance_count, variant.job.instance_count),
-        "mini_batch_size": (was.job.mini_batch_size, variant.job.mini_batch_size),
-        "concurrency": (was.job.concurrency, variant.job.concurrency),
-        "timeout": (was.job.timeout_s, variant.job.timeout_s),
-    }
-    changed = {name: new for name, (old, new) in pairs.items() if old != new}
+    old, new = _fields(was), _fields(variant)
+    changed = {name: new[name] for name in new if old[name] != new[name]}
     if plan.way is not Way.DEDICATED and plan != usual:
         changed["policy"] = str(plan)
     return changed
+
+
+def _fields(scenario: Scenario) -> dict[str, Data]:
+    job, cluster = scenario.job, scenario.cluster
+    return {
+        "tier": cluster.tier.value,
+        "max_instances": cluster.max_instances,
+        "min_instances": cluster.min_instances,
+        "instance_count": job.instance_count,
+        "mini_batch_size": job.mini_batch_size,
+        "concurrency": job.concurrency,
+        "timeout": job.timeout_s,
+    }
 
 
 def halve(
@@ -234,19 +232,14 @@ def halve(
                 remaining[at].found.extend(batch_histories)
                 note(len(batch_histories))
             if rung < runs:
-                remaining = _better(remaining, field_[0])
+                cheapest = ranked(remaining)[: max(len(remaining) // _KEPT, _LEAST_KEPT)]
+                chosen = {id(choice) for choice in (*cheapest, *front(remaining), field_[0])}
+                remaining = [candidate for candidate in remaining if id(candidate) in chosen]
     except KeyboardInterrupt:
         if not all(candidate.found for candidate in remaining):
             raise
         return ranked(remaining), False
     return ranked(remaining), True
-
-
-def _better(remaining: Sequence[Candidate], now: Candidate) -> list[Candidate]:
-    """Return the configurations that continue."""
-    cheapest = ranked(remaining)[: max(len(remaining) // _KEPT, _LEAST_KEPT)]
-    chosen = {id(candidate) for candidate in (*cheapest, *front(remaining), now)}
-    return [candidate for candidate in remaining if id(candidate) in chosen]
 
 
 def ranked(candidates_: Sequence[Candidate]) -> list[Candidate]:

@@ -47,98 +47,85 @@ class Factor:
 def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
     """Yield the assumptions that cannot be looked up, each halved and doubled."""
     yield from _of_weather(scenario, weather)
-    settings, work = scenario.settings, scenario.job.workload
-    yield _scaled(
-        "allocation_s",
-        settings.allocation_s,
-        lambda to: replace(scenario, settings=replace(settings, allocation_s=to)),
-    )
-    yield _scaled(
-        "preparation_s",
-        settings.preparation_s,
-        lambda to: replace(scenario, settings=replace(settings, preparation_s=to)),
-    )
-    cv = work.cv
-    low, high = (_HALF * cv, _TWICE * cv) if cv else (0.0, _SOME_CV)
-    yield Factor("cv", cv, (low, _with_cv(scenario, low)), (high, _with_cv(scenario, high)))
-    yield _of_price(scenario)
-    yield _choice(
-        "release_idle_nodes",
-        settings.release_idle_nodes,
-        (False, True),
-        lambda to: replace(scenario, settings=replace(settings, release_idle_nodes=to)),
-    )
-    yield _choice(
-        "single_node",
-        settings.single_node.value,
-        (SingleNode.CLUSTER.value, SingleNode.JOB.value),
-        lambda to: replace(scenario, settings=replace(settings, single_node=SingleNode(to))),
-    )
+    settings, job = scenario.settings, scenario.job
 
+    def setting(name: str) -> Callable[[Data], Scenario]:
+        return lambda to: replace(scenario, settings=replace(settings, **{name: to}))
 
-def _of_price(scenario: Scenario) -> Factor:
-    """Vary the low-priority price up to the dedicated one, or between its stated ends."""
+    def with_cv(to: float) -> Scenario:
+        return replace(scenario, job=replace(job, workload=replace(job.workload, cv=to)))
+
+    for name in ("allocation_s", "preparation_s"):
+        value = getattr(settings, name)
+        yield _factor(name, value, _around(value), setting(name))
+    cv = job.workload.cv
+    yield _factor("cv", cv, _around(cv) if cv else (0.0, _SOME_CV), with_cv)
+    # Up to the dedicated price, or between the stated ends.
     price, most = scenario.low_priority_price, scenario.price_of(Tier.DEDICATED)
-    ends = scenario.spot_rate.ends if scenario.spot_rate else None
-    low, high = ends or (min(scale * price, most) for scale in (_HALF, _TWICE))
-    sides = [(to, replace(scenario, low_priority_price=to)) for to in (low, high)]
-    return Factor("low_priority_price", price, sides[0], sides[1])
+    stated = scenario.spot_rate.ends if scenario.spot_rate else None
+    low, high = stated or (min(end, most) for end in _around(price))
+    name = "low_priority_price"
+    yield _factor(name, price, (low, high), lambda to: replace(scenario, low_priority_price=to))
+    name = "release_idle_nodes"
+    yield _factor(name, settings.release_idle_nodes, (False, True), setting(name))
+    ends = (SingleNode.CLUSTER.value, SingleNode.JOB.value)
+    change = setting("single_node")
+    yield _factor(
+        "single_node", settings.single_node.value, ends, lambda to: change(SingleNode(to))
+    )
 
 
 def _of_weather(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
     """Vary the weather; what is absent is added last, so that the rest keeps its draws."""
 
-    def under(changed: Weather) -> Scenario:
-        return scenario.under(changed.processes())
+    def varied(
+        name: str, value: float, change: Callable[[float], Weather], most: float = inf
+    ) -> Factor:
+        low, high = _around(value)
+        ends = (low, min(high, most))
+        return _factor(name, value, ends, lambda to: scenario.under(change(to).processes()))
 
-    def beside(added: Weather) -> Scenario:
-        return scenario.under((*scenario.processes, *added.processes()))
+    def absent(name: str, some: float, added: Weather) -> Factor:
+        windy = scenario.under((*scenario.processes, *added.processes()))
+        return Factor(name, 0.0, (0.0, scenario), (some, windy))
 
     if weather.rate:
-        yield _scaled("rate", weather.rate, lambda to: under(replace(weather, rate=to)))
+        yield varied("rate", weather.rate, lambda to: replace(weather, rate=to))
     else:
-        windy = beside(Weather("", _SOME_RATE))
-        yield Factor("rate", 0.0, (0.0, scenario), (_SOME_RATE, windy))
+        yield absent("rate", _SOME_RATE, Weather("", _SOME_RATE))
     shocks, outages = weather.shocks, weather.outages
     if shocks is None or not shocks.per_hour:
-        bad = beside(Weather("", shocks=_SOME_SHOCKS))
-        yield Factor("shocks", 0.0, (0.0, scenario), (_SOME_SHOCKS.per_hour, bad))
+        yield absent("shocks", _SOME_SHOCKS.per_hour, Weather("", shocks=_SOME_SHOCKS))
     else:
-        yield _scaled(
+        yield varied(
             "shocks",
             shocks.per_hour,
-            lambda to: under(replace(weather, shocks=replace(shocks, per_hour=to))),
+            lambda to: replace(weather, shocks=replace(shocks, per_hour=to)),
         )
-        sides = [
-            (to, under(replace(weather, shocks=replace(shocks, fraction=to))))
-            for to in (_HALF * shocks.fraction, min(1.0, _TWICE * shocks.fraction))
-        ]
-        yield Factor("fraction", shocks.fraction, sides[0], sides[1])
+        yield varied(
+            "fraction",
+            shocks.fraction,
+            lambda to: replace(weather, shocks=replace(shocks, fraction=to)),
+            most=1.0,
+        )
     if outages is None or not outages.per_hour:
-        bad = beside(Weather("", outages=_SOME_OUTAGES))
-        yield Factor("outages", 0.0, (0.0, scenario), (_SOME_OUTAGES.per_hour, bad))
+        yield absent("outages", _SOME_OUTAGES.per_hour, Weather("", outages=_SOME_OUTAGES))
     else:
-        yield _scaled(
+        yield varied(
             "outages",
             outages.per_hour,
-            lambda to: under(replace(weather, outages=replace(outages, per_hour=to))),
+            lambda to: replace(weather, outages=replace(outages, per_hour=to)),
         )
 
 
-def _with_cv(scenario: Scenario, cv: float) -> Scenario:
-    job = scenario.job
-    return replace(scenario, job=replace(job, workload=replace(job.workload, cv=cv)))
+def _around(value: float) -> tuple[float, float]:
+    return _HALF * value, _TWICE * value
 
 
-def _scaled(name: str, value: float, change: Callable[[float], Scenario]) -> Factor:
-    low, high = _HALF * value, _TWICE * value
-    return Factor(name, value, (low, change(low)), (high, change(high)))
-
-
-def _choice(
-    name: str, value: Data, sides: tuple[Data, Data], change: Callable[[Data], Scenario]
+def _factor(
+    name: str, value: Data, ends: tuple[Data, Data], change: Callable[[Data], Scenario]
 ) -> Factor:
-    low, high = sides
+    low, high = ends
     return Factor(name, value, (low, change(low)), (high, change(high)))
 
 

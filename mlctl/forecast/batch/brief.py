@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from mlctl.dataclasses import dataclass
 from mlctl.forecast.batch import report
@@ -16,56 +16,45 @@ from mlctl.simulator.engine.commands import EngineError
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedDeployment:
-    """A deployment as planned, and as it is now (None: it does not exist).
-
-    `why` says why there is no forecast, if there is none.
-    """
-
-    address: str
-    planned: Subject | None = None
-    now: Subject | None = None
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class BriefOptions:
-    """The weather, the histories (None: as many as needed), and the seed.
-
-    Also the deadline of a job, and what it may cost until then.
-    """
+    """The weather, the histories (None: as many as needed), a job's deadline and highest cost."""
 
     weather: Weather
     runs: int | None = None
     deadline_s: float | None = None
     most_usd: float | None = None
-    seed: int = 0
 
 
-def document(deployments: Iterable[PlannedDeployment], options: BriefOptions) -> dict[str, Data]:
-    """Return the lines as data: USD and seconds until the job is done, on its cluster's tier.
-
-    `now` is null if nothing exists, or it cannot be forecast.
-    """
+def document(deployments: Sequence[Data], options: BriefOptions) -> dict[str, Data]:
+    """Return the lines of deployments as data."""
     return {
         "weather": options.weather.document(),
         "runs": options.runs or RUNS,
-        "seed": options.seed,
-        "deployments": [_deployment(deployment, options) for deployment in deployments],
+        "seed": 0,
+        "deployments": deployments,
     }
 
 
-def _deployment(deployment: PlannedDeployment, options: BriefOptions) -> dict[str, Data]:
-    planned, why = None, deployment.why or None
+def deployment(
+    address: str,
+    options: BriefOptions,
+    subject: Subject | None = None,
+    current: Subject | None = None,
+    why: str | None = None,
+) -> dict[str, Data]:
+    """Return the line of a deployment as data: USD and seconds until done, on its cluster's tier.
+
+    `subject` is the deployment as planned, `current` as it is; `why` says why there is no forecast.
+    """
+    planned = None
     try:
-        planned = _line(deployment.planned, options)
+        planned = _line(subject, options)
     except EngineError as error:
         why = str(error)
-    now = _line(deployment.now, options)
     return {
-        "deployment": deployment.address,
+        "deployment": address,
         "planned": planned,
-        "now": now,
+        "now": _line(current, options),
         "error": why,
         "misses": list(misses(planned, options.most_usd)) if planned is not None else [],
     }
@@ -76,9 +65,7 @@ def _line(subject: Subject | None, options: BriefOptions) -> dict[str, Data] | N
         return None
     scenario, weather = subject.scenario, options.weather
     tier = scenario.cluster.tier
-    rows = report.rows(
-        scenario, [weather], [tier], [RecoveryPolicy()], str(options.seed), weather.name
-    )
+    rows = report.rows(scenario, [weather], [tier], [RecoveryPolicy()], "0", weather.name)
     study = next(rows).study
     histories = histories_until(study, options.runs)
     summary = study.summary(histories, options.deadline_s).document()

@@ -9,12 +9,14 @@ on which tier the next run goes (`tier`) and how long it may take (`limit`).
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
 from typing import NamedTuple
 
 from mlctl.dataclasses import dataclass
-from mlctl.forecast.history import LONGEST_S, MOST_TRIES, Cloud, Try, has_no_memory
+from mlctl.forecast.history import LONGEST_S, MOST_TRIES, HistoryCloud, Try, has_no_memory
 from mlctl.forecast.weather.models import is_out
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import Tier
@@ -40,23 +42,6 @@ class Way(Enum):
     RESERVE = "reserve"
 
 
-MEANINGS = {
-    Way.RESUBMIT: "a cancelled run is submitted again, from nothing, until one completes",
-    Way.ONCE: "one run; a cancelled one is not submitted again",
-    Way.DEDICATED: "the job runs on a dedicated twin of the cluster",
-    Way.FALLBACK: "after so many cancelled runs the job runs on a dedicated twin of the cluster",
-    Way.DEADLINE: "low priority, of the files that are not done, until their rest just fits on a"
-    " dedicated twin of the cluster by the deadline, then that; somebody has to watch: Azure does"
-    " not do this by itself",
-    Way.REMAINING: "a cancelled run is followed by one of the files that are not done; Azure does"
-    " not do this by itself",
-    Way.UNIFORM_PROGRESS: "low priority while it works or the files done keep up with a line from"
-    " nothing now to all at the deadline; a dedicated twin of the cluster where they fall behind,"
-    " until they are ahead again; somebody has to watch: Azure does not do this by itself",
-    Way.RESERVE: "low priority while it works or more time is to spare by the deadline than a tenth"
-    " of what the rest takes; a dedicated twin of the cluster below that, until there is more;"
-    " somebody has to watch: Azure does not do this by itself",
-}
 # The ways that change to a dedicated twin in time for a deadline, and those that begin with the
 # files that are not done.
 WATCHFUL = (Way.DEADLINE, Way.UNIFORM_PROGRESS, Way.RESERVE)
@@ -145,6 +130,12 @@ class RecoveryPolicy:
     shards: int | None = None
     resumes: bool = False
     past: Past = Past()
+
+    @property
+    def meaning(self) -> str:
+        """What is done, in words."""
+        table = Path(__file__).with_name("policies.toml").read_text(encoding="utf-8")
+        return str(tomllib.loads(table)[self.way.value])
 
     def __str__(self) -> str:
         return f"{self.way.value}:{self.tries}" if self.way is Way.FALLBACK else self.way.value
@@ -249,7 +240,9 @@ def sizes(files: int, shards: int, mini_batch_size: int) -> list[int]:
     return parts
 
 
-def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size: int) -> History:
+def carry_out(
+    policy: RecoveryPolicy, cloud: HistoryCloud, files: int, mini_batch_size: int
+) -> History:
     """Run one history of the job under a policy."""
     past = policy.past
     began, total, tries, losses, most = cloud.now, files, 0, past.losses, 0
@@ -311,7 +304,7 @@ def carry_out(policy: RecoveryPolicy, cloud: Cloud, files: int, mini_batch_size:
     )
 
 
-def _run(cloud: Cloud, files: int, tier: Tier, began: float, limit: Limit | None) -> Try:
+def _run(cloud: HistoryCloud, files: int, tier: Tier, began: float, limit: Limit | None) -> Try:
     """Do the next run, until its limit or the longest time of a history."""
     longest_s = began + LONGEST_S
     if limit is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass, field
 from mlctl.diagnostics import Label
@@ -13,11 +11,9 @@ from mlctl.forecast.fields import (
     StatedPrices,
     cores_of,
     field_of,
-    file_of,
     number_of,
     prices_of,
     value_of,
-    written,
 )
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario, SpotRate
@@ -68,17 +64,12 @@ class Subject:
     cluster: Resource
     workspace: str = ""
 
-    def origins(self) -> Iterator[tuple[str, Resource, str | None]]:
-        """Yield deployment and cluster, each with its file; None if read from the workspace."""
-        for role, resource in (("deployment", self.deployment), ("cluster", self.cluster)):
-            yield role, resource, file_of(resource)
-
     def label(self, name: str) -> Label:
         """Return the place of a field in the deployment, or in the cluster if that has it."""
         for resource in (self.deployment, self.cluster):
             field_ = field_of(resource, name)
             if field_ is not None:
-                return resource.label(field_.at if written(resource, field_) else ())
+                return resource.label(field_.at if field_.at in resource.values else ())
         return self.deployment.label()
 
 

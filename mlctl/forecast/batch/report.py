@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mlctl.dataclasses import dataclass, fields, replace
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.assumptions import assumption
-from mlctl.forecast.batch.policy import MEANINGS, RecoveryPolicy, Way
+from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.reading import Subject
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.fields import file_of
 from mlctl.forecast.history import LONGEST_S, EngineCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
@@ -46,40 +49,6 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Spell:
-    """What a node did from one second of the first run to another."""
-
-    node: int
-    state: str
-    begin: float
-    end: float
-
-
-def spells(scenario: Scenario, seed: str) -> tuple[list[Spell], float]:
-    """Return what each node did in the first run, by node and time; and the run's length."""
-    log = list(events(scenario, seed, detail=False))
-    began = next(event.at for event in log if event.event == "SUBMIT")
-    ended = next((event.at for event in log if event.event == "JOB_ENDED"), log[-1].at)
-    spells_: list[Spell] = []
-    doing: dict[int, tuple[str, float]] = {}
-    for event in log:
-        number = event.facts.get("node")
-        if event.at > ended or not isinstance(number, int) or event.event not in _STATES:
-            continue
-        if number in doing:
-            state, begin = doing.pop(number)
-            if event.at > max(begin, began):
-                spells_.append(Spell(number, state, max(begin, began) - began, event.at - began))
-        following = _STATES[event.event]
-        if following is not None:
-            doing[number] = (following, event.at)
-    for number, (state, begin) in doing.items():
-        if ended > max(begin, began):
-            spells_.append(Spell(number, state, max(begin, began) - began, ended - began))
-    return sorted(spells_, key=lambda spell: (spell.node, spell.begin)), ended - began
-
-
 def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[LoggedEvent]:
     """Yield the log of the first run of a history, from its submission on."""
     cloud = EngineCloud(scenario, seed)
@@ -90,29 +59,28 @@ def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[Lo
             return
 
 
-def timeline_document(
+def timeline(
     row: str, quantile: str, run: int, scenario: Scenario, seed: str
 ) -> shape.TimelineData:
-    """Return the timeline of a history as data."""
-    all_spells, length = spells(scenario, seed)
-    nodes = sorted({spell.node for spell in all_spells})
-    return {
-        "row": row,
-        "quantile": quantile,
-        "run": run,
-        "seconds": length,
-        "nodes": [
-            {
-                "node": node,
-                "spells": [
-                    {"state": spell.state, "from_s": spell.begin, "to_s": spell.end}
-                    for spell in all_spells
-                    if spell.node == node
-                ],
-            }
-            for node in nodes
-        ],
-    }
+    """Return what each node did in the first run of a history."""
+    log = list(events(scenario, seed, detail=False))
+    began = next(event.at for event in log if event.event == "SUBMIT")
+    ended = next((event.at for event in log if event.event == "JOB_ENDED"), log[-1].at)
+    changes: dict[int, list[tuple[float, str | None]]] = defaultdict(list)
+    for event in log:
+        number = event.facts.get("node")
+        if event.at <= ended and isinstance(number, int) and event.event in _STATES:
+            changes[number].append((event.at, _STATES[event.event]))
+    nodes: list[shape.NodeData] = []
+    for number in sorted(changes):
+        spells: list[shape.SpellData] = [
+            {"state": state, "from_s": max(begin, began) - began, "to_s": end - began}
+            for (begin, state), (end, _) in pairwise([*changes[number], (ended, None)])
+            if state is not None and end > max(begin, began)
+        ]
+        nodes += [{"node": number, "spells": spells}] if spells else []
+    seconds = ended - began
+    return {"row": row, "quantile": quantile, "run": run, "seconds": seconds, "nodes": nodes}
 
 
 SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
@@ -167,6 +135,7 @@ def document(
 ) -> shape.Forecast:
     """Return the forecast as data; the sentence and the timelines are about the row `main`."""
     row_documents = [_row(row, summary) for row, summary in summaries]
+    by_name = {row["name"]: row for row in reversed(row_documents)}
     return {
         "$schema": SCHEMA,
         "seed": seed,
@@ -175,7 +144,12 @@ def document(
         "rows": row_documents,
         "timelines": list(_timelines(summaries, main)),
         "sensitivity": None if tornado is None else list(tornado),
-        "sentence": _sentence(row_documents, main, _rate(summaries, main)),
+        "sentence": {
+            "row": main if main in by_name else None,
+            "low_priority": _said(by_name.get(main)),
+            "dedicated": _said(by_name.get(DEDICATED)),
+            "rate": _rate(summaries, main),
+        },
         "assumptions": list(all_assumptions(subject, [row for row, _ in summaries])),
     }
 
@@ -224,7 +198,7 @@ def _timelines(summaries: Sequence[tuple[Row, Summary]], main: str) -> Iterator[
             run = summary.nearest(q)
             if run is not None:
                 study = row.study
-                yield timeline_document(row.name, name, run, study.scenario, study.seed_of(run))
+                yield timeline(row.name, name, run, study.scenario, study.seed_of(run))
 
 
 def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData | None:
@@ -244,22 +218,10 @@ def _rate(summaries: Sequence[tuple[Row, Summary]], main: str) -> shape.RateData
     return {"usd": rate.usd, "as_of": rate.as_of, "low": low, "high": high}
 
 
-def _sentence(
-    rows_: Sequence[shape.RowData], main: str, rate: shape.RateData | None
-) -> shape.SentenceData:
-    """Return the numbers of the summary sentence: low priority in the main row, and dedicated."""
-    low, full = (
-        next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
-    )
-    return {
-        "row": main if low is not None else None,
-        "low_priority": None if low is None else _said(low),
-        "dedicated": None if full is None else _said(full),
-        "rate": rate,
-    }
-
-
-def _said(row: shape.RowData) -> shape.OutlookData:
+def _said(row: shape.RowData | None) -> shape.OutlookData | None:
+    """Return a row's numbers in the sentence."""
+    if row is None:
+        return None
     until_done = row["until_done"]
     return {
         "time_s": _value(until_done["time_s"]),
@@ -284,7 +246,7 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
     yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
     policy = next((row.study.policy for row in rows_ if row.weather is not None), None)
     if policy is not None:
-        yield assumption("policy", str(policy), "A", MEANINGS[policy.way])
+        yield assumption("policy", str(policy), "A", policy.meaning)
         if policy.shards:
             yield assumption(
                 "shards",
@@ -299,7 +261,8 @@ def all_assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[shape.As
 
 def origins(subject: Subject) -> Iterator[shape.AssumptionData]:
     """Yield where the deployment and the cluster come from."""
-    for name, resource, file in subject.origins():
+    for name, resource in (("deployment", subject.deployment), ("cluster", subject.cluster)):
+        file = file_of(resource)
         why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
         source = "F" if file is not None else "W"
         yield assumption(name, str(resource.address), source, why)

@@ -10,7 +10,7 @@ from mlctl.forecast.batch import policy
 from mlctl.forecast.batch.policy import History, RecoveryPolicy, Switch, Way
 from mlctl.forecast.batch.summary import Summary
 from mlctl.forecast.gather import histories_of
-from mlctl.forecast.history import LONGEST_S, Cloud, EngineCloud
+from mlctl.forecast.history import LONGEST_S, EngineCloud, HistoryCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import history as skip
 
@@ -71,7 +71,7 @@ class Study:
     def _by_engine(self, run: int) -> History:
         return self._carry_out(EngineCloud(self.scenario, self.seed_of(run)))
 
-    def _carry_out(self, cloud: Cloud) -> History:
+    def _carry_out(self, cloud: HistoryCloud) -> History:
         job = self.scenario.job
         return policy.carry_out(self.policy, cloud, job.files, job.mini_batch_size)
 

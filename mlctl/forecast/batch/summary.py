@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mlctl.dataclasses import dataclass, replace
@@ -46,12 +47,6 @@ class Summary:
         canceled = JobStatus.CANCELED
         hits = sum([run.status is canceled and not run.given_up for run in self.histories])
         return self._chance(hits, certain=not self.scenario.processes)
-
-    @property
-    def failed(self) -> Estimate:
-        """P(failed): the first run exceeded its error threshold."""
-        hits = sum([history.status is JobStatus.FAILED for history in self.histories])
-        return self._chance(hits)
 
     @property
     def late(self) -> Estimate | None:
@@ -104,17 +99,10 @@ class Summary:
         """The seconds before the histories, which count even if the job was not done."""
         return LONGEST_S if self.single_run else 0.0
 
-    @property
-    def spent(self) -> float | None:
-        """The average USD paid if the job was never done; None if it always was."""
-        pairs = zip(self._spent, self.histories, strict=True)
-        spent = [usd for usd, history in pairs if not history.done]
-        return statistics.average(spent) if spent else None
-
     @cached_property
     def _spent(self) -> list[float]:
         """The costs of all runs of each history, in USD."""
-        low, full = self.scenario.low_priority_price, self.scenario.price_of(_DEDICATED)
+        low, full = self.scenario.low_priority_price, self.scenario.price_of(Tier.DEDICATED)
         return [(run.low_s * low + run.dedicated_s * full) / HOUR for run in self.histories]
 
     def nearest(self, q: float) -> int | None:
@@ -128,12 +116,6 @@ class Summary:
             for number, history in enumerate(self.histories)
             if history.status is JobStatus.COMPLETED and history.time_s == quantile_s
         )
-
-    @property
-    def waited(self) -> Estimate:
-        """P(no node): none was available when the job was submitted."""
-        hits = sum([history.waited for history in self.histories])
-        return self._chance(hits, certain=not begins_by_chance(self.scenario.processes))
 
     def _if_available(self, values: list[float]) -> shape.EstimateData | None:
         """Return the mean of the histories that began with nodes available; None if none did."""
@@ -150,7 +132,7 @@ class Summary:
     @property
     def switched(self) -> Estimate:
         """P(dedicated): the policy changed to a dedicated twin of the cluster."""
-        low = self.scenario.cluster.tier is _LOW
+        low = self.scenario.cluster.tier is Tier.LOW_PRIORITY
         hits = sum(low and history.dedicated_s > 0 for history in self.histories)
         return self._chance(hits, certain=not hits)
 
@@ -182,47 +164,59 @@ class Summary:
 
     def document(self) -> shape.SummaryData:
         """Return the row as data."""
-        histories, runs = self.histories, len(self.histories)
-        times, costs, late = self.completed, self.costs, self.late
-        cores = self.scenario.cluster.cores
-        preempted = statistics.average([history.preempted for history in histories])
+        times, late = self.completed, self.late
+        preempted = self._average("preempted")
         return {
-            "runs": runs,
+            "runs": len(self.histories),
             "completed": len(times),
             "completion_s": self._quantiles(times) if times else None,
             "late": None if late is None else statistics.as_data(late),
             "cancelled": statistics.as_data(self.cancelled),
-            "failed": statistics.as_data(self.failed),
+            "failed": self._share([run.status is JobStatus.FAILED for run in self.histories]),
             "cost": {
-                "mean": statistics.as_data(self._mean(costs)),
-                "p95": statistics.as_data(self._quantile(sorted(costs), 0.95)),
+                "mean": statistics.as_data(self._mean(self.costs)),
+                "p95": statistics.as_data(self._quantile(sorted(self.costs), 0.95)),
             },
-            "until_done": {
-                "cost": statistics.known(self._mean(self.costs_until_done)),
-                "time_s": statistics.known(self._mean(self.times_until_done)),
-                "time_p95_s": statistics.known(self._quantile(sorted(self.times_until_done), 0.95)),
-                "runs": statistics.average([history.tries for history in histories]),
-                "not_done": self.not_done,
-                "p_not_done": statistics.as_data(self.p_not_done),
-                "spent": self.spent,
-                "carried_by": self.carried_by,
-                "hopeless": sum(history.hopeless for history in histories),
-                "p_dedicated": statistics.as_data(self.switched),
-                "p_waited": statistics.as_data(self.waited),
-                "if_available": {
-                    "cost": self._if_available(self.costs_until_done),
-                    "time_s": self._if_available(self.times_until_done),
-                },
-            },
+            "until_done": self._until_done(),
             "preempted_nodes": preempted,
-            "preempted_cores": preempted * cores,
-            "lost_node_hours": statistics.average([history.lost_node_s for history in histories])
-            / HOUR,
-            "attempts": statistics.average([history.attempts for history in histories]),
-            "failed_mini_batches": statistics.average([history.failed for history in histories]),
+            "preempted_cores": preempted * self.scenario.cluster.cores,
+            "lost_node_hours": self._average("lost_node_s") / HOUR,
+            "attempts": self._average("attempts"),
+            "failed_mini_batches": self._average("failed"),
             "histogram": statistics.histogram(times),
             "curve": statistics.curve(self.times_until_done),
         }
+
+    def _until_done(self) -> shape.UntilDoneData:
+        """Return all runs under the policy as data."""
+        costs, times = self.costs_until_done, self.times_until_done
+        pairs = zip(self._spent, self.histories, strict=True)
+        spent = [usd for usd, history in pairs if not history.done]
+        by_chance = begins_by_chance(self.scenario.processes)
+        waits = [history.waited for history in self.histories]
+        return {
+            "cost": statistics.known(self._mean(costs)),
+            "time_s": statistics.known(self._mean(times)),
+            "time_p95_s": statistics.known(self._quantile(sorted(times), 0.95)),
+            "runs": self._average("tries"),
+            "not_done": self.not_done,
+            "p_not_done": statistics.as_data(self.p_not_done),
+            "spent": statistics.average(spent) if spent else None,
+            "carried_by": self.carried_by,
+            "hopeless": sum(history.hopeless for history in self.histories),
+            "p_dedicated": statistics.as_data(self.switched),
+            "p_waited": self._share(waits, certain=not by_chance),
+            "if_available": {
+                "cost": self._if_available(costs),
+                "time_s": self._if_available(times),
+            },
+        }
+
+    def _average(self, name: str) -> float:
+        return statistics.average([*map(attrgetter(name), self.histories)])
+
+    def _share(self, hits: list[bool], *, certain: bool = False) -> shape.EstimateData:
+        return statistics.as_data(self._chance(sum(hits), certain=certain))
 
 
 LATE = 0.05  # how likely a job may miss its deadline
@@ -242,6 +236,3 @@ def misses(row: Mapping[str, Any], most_usd: float | None) -> Iterator[str]:
         yield f"it is never done in {chance:.2g} of cases, at any cost"
     elif most_usd is not None and cost is not None and cost["value"] > most_usd:
         yield f"it costs {cost['value']:,.2f} USD until it is done; {most_usd:g} USD are allowed"
-
-
-_LOW, _DEDICATED = Tier.LOW_PRIORITY, Tier.DEDICATED

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mlctl.forecast.history import Bill, Extension, Try, placed
+from mlctl.forecast.history import BilledTime, Extension, Try, placed
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut import queued_rounds
 from mlctl.forecast.shortcut.first_run import FirstRun
@@ -139,18 +139,18 @@ class SkipCloud:
         run.fleet.take_over(nodes, at, billed_s(nodes.lived, settings))
         return _end(run, at)
 
-    def bill(self) -> Bill:
+    def bill(self) -> BilledTime:
         """Return the cost of the runs, once no node is up for them any more."""
         for fleet in self._fleets.values():
             _settle(fleet)
         bills = self._bills
         if len(bills) == 1:
             low = self._tiers[0] is Tier.LOW_PRIORITY
-            return Bill(bills[0], bills[0] if low else 0.0, 0.0 if low else bills[0])
+            return BilledTime(bills[0], bills[0] if low else 0.0, 0.0 if low else bills[0])
         low_priority = sum(
             bill for bill, tier in zip(bills, self._tiers, strict=True) if tier is Tier.LOW_PRIORITY
         )
-        return Bill(bills[0], low_priority, sum(bills) - low_priority)
+        return BilledTime(bills[0], low_priority, sum(bills) - low_priority)
 
 
 def _carry_out(run: ShortRun) -> Try:

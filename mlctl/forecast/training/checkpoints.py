@@ -60,9 +60,7 @@ class Expected:
 def expected(work: Steps, every: int, losses: NodeLosses) -> Expected:
     """Compute the expectations with a checkpoint after `every` steps; 0: without any."""
     parts = [_stretch(part, losses.rate) for part in _stretches(work, every)]
-    up = sum(part.up_s for part in parts)
-    lost = sum(part.losses for part in parts)
-    points = sum(part.points for part in parts)
+    up, lost, points = map(sum, zip(*parts, strict=True))
     prepared = _until(losses.preparation_s, losses.rate)
     again = exp(_bounded(losses.rate * losses.preparation_s)) * losses.again_s
     waits = losses.first_s + again - losses.again_s + lost * again
@@ -115,13 +113,6 @@ class _Stretch:
     restore_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    up_s: float
-    losses: float
-    points: float
-
-
 def _stretches(work: Steps, every: int) -> Iterator[_Stretch]:
     """Yield the stretches between checkpoints; no checkpoint is written at the end."""
     steps = every or work.count
@@ -135,23 +126,20 @@ def _stretches(work: Steps, every: int) -> Iterator[_Stretch]:
     yield _Stretch(1, work.count - whole * steps, work.step_s, 0.0, work.restore_s)
 
 
-def _stretch(stretch: _Stretch, rate: float) -> _Outcome:
+def _stretch(stretch: _Stretch, rate: float) -> tuple[float, float, float]:
+    """Return the seconds that nodes are up, the losses and the logged steps of equal stretches."""
     length = stretch.steps * stretch.step_s + stretch.checkpoint_s
     fails = -expm1(-rate * length)
     tries = fails * exp(_bounded(rate * (stretch.restore_s + length)))  # after the first
-    logged = _logged(stretch.steps, stretch.step_s, rate)
-    return _Outcome(
+    one_step = rate * stretch.step_s
+    logged = float(stretch.steps)
+    if one_step > 0:  # q + q^2 + ... + q^steps, of q = exp(-rate * step)
+        logged = exp(-one_step) * expm1(-one_step * stretch.steps) / expm1(-one_step)
+    return (
         stretch.times * (lasts(length, rate) + fails * _until(stretch.restore_s + length, rate)),
         stretch.times * tries,
         stretch.times * logged * (1 + tries * exp(-rate * stretch.restore_s)),
     )
-
-
-def _logged(steps: int, step_s: float, rate: float) -> float:
-    """Return the steps that an attempt does: q + q^2 + ... + q^steps, q = exp(-rate * step)."""
-    if rate * step_s <= 0:
-        return steps
-    return exp(-rate * step_s) * expm1(-rate * step_s * steps) / expm1(-rate * step_s)
 
 
 def lasts(length: float, rate: float) -> float:

@@ -62,11 +62,11 @@ def read_job(graph: Graph, job: Resource, rounds: Rounds, request: Wanted) -> Tr
     if not work.seconds_per_step:
         raise ForecastError("the duration of a step is unknown: give --seconds-per-step S")
     cluster_resource = _only_spare(graph, job) or cluster_of(graph, job, request.workspace)
-    cluster, rate, size = (
-        _serverless(job, request)
-        if cluster_resource is None
-        else _cluster(cluster_resource, request)
-    )
+    if cluster_resource is None:
+        cluster, rate, size = _serverless(job, request)
+    else:
+        cluster, rate = cluster_spec(cluster_resource, request.prices)
+        size = str(value_of(cluster_resource, "size") or "")
     nodes = number_of(job, "instance_count", 1, 1, MOST_NODES)
     if cluster_resource is not None and nodes > cluster.max_instances:
         raise ForecastError(
@@ -138,11 +138,6 @@ def _only_spare(graph: Graph, job: Resource) -> Resource | None:
         text = f"its steps run on {len(spare)} low-priority clusters ({names}): give them the same"
         raise ForecastError(text, job.label())
     return spare[0] if spare else None
-
-
-def _cluster(cluster: Resource, request: Wanted) -> tuple[ClusterSpec, SpotRate, str]:
-    spec, rate = cluster_spec(cluster, request.prices)
-    return spec, rate, str(value_of(cluster, "size") or "")
 
 
 def _serverless(job: Resource, request: Wanted) -> tuple[ClusterSpec, SpotRate, str]:

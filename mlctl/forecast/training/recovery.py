@@ -34,14 +34,13 @@ def as_batch(training: TrainingScenario) -> Scenario:
 
 
 class TrainingCloud(EngineCloud):
-    """A `Cloud` of a training job."""
+    """A `HistoryCloud` of a training job."""
 
     def __init__(self, scenario: Scenario, job: TrainingSpec, seed: str) -> None:
         super().__init__(scenario, seed)
         self.job = job
 
     def command(self, name: str, cluster: ClusterSpec, files: int) -> SubmitTraining:
-        """Build the command that submits a run of the remaining steps."""
         first = self.job.steps - files
         if self.job.serverless is None:
             spec = replace(self.job, name=name, cluster=cluster.name, first=first)
@@ -56,7 +55,6 @@ class TrainingCloud(EngineCloud):
         return max(job.saved - job.spec.first, 1) if job.status is JobStatus.RUNNING else 0
 
     def result(self, job: AnyJob, *, given_up: bool) -> Try:
-        """Return the result of a run."""
         assert isinstance(job, TrainingJob)
         assert job.ended is not None
         saved = job.saved - job.spec.first
@@ -75,16 +73,13 @@ class RecoveryStudy(Study):
 
     @property
     def steps(self) -> int:
-        """The event engine's work for a history of one run."""
         return self.job.steps // (self.job.checkpoint_every or self.job.steps) + 1
 
     @property
     def round_s(self) -> float:
-        """How much longer than its share a part of the work may take; seconds."""
         return self.job.step_s + self.job.restore_s + self.job.checkpoint_s
 
     def histories(self, runs: range) -> list[History]:
-        """Return the histories of these numbers."""
         if self.scenario.is_certain:
             return [self._by_engine(0)] * len(runs)
         return [self._by_engine(run) for run in runs]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from mlctl.dataclasses import dataclass
 from mlctl.forecast import assumptions, statistics
 from mlctl.forecast.gather import Gathered, gather, growing
+from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.training import study as training
 from mlctl.forecast.training.reading import TrainingSubject
 from mlctl.forecast.training.study import (
-    Interval,
     TrainingHistory,
     TrainingScenario,
     TrainingStudy,
-    TrainingSummary,
 )
 from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
@@ -28,7 +27,7 @@ from mlctl.simulator.engine.model import HOUR, Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from mlctl.forecast.shape import AssumptionData
+    from mlctl.forecast.shape import EstimateData
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
@@ -51,7 +50,7 @@ _SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunRow:
     """A row: a weather (None: on dedicated nodes) and a checkpoint interval."""
 
     name: str
@@ -59,75 +58,68 @@ class Row:
     weather: Weather | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The seed, the histories of a row, and the weather of the intervals."""
-
-    seed: str
-    runs: int
-    main: str
-
-
 def rows(
     scenario: TrainingScenario,
     every: Sequence[int],
     weathers: Sequence[Weather],
     tiers: Sequence[Tier],
-) -> Iterator[Row]:
+) -> Iterator[RunRow]:
     """Yield low priority in each weather with each interval, then dedicated."""
     if Tier.LOW_PRIORITY in tiers:
         for weather in weathers:
             low_priority = scenario.on(Tier.LOW_PRIORITY, weather.processes())
             for steps in every:
-                yield Row(weather.name, low_priority.every(steps), weather)
+                yield RunRow(weather.name, low_priority.every(steps), weather)
     if Tier.DEDICATED in tiers:
         for steps in every:
-            yield Row(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
+            yield RunRow(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
 
 
 def gathered(
-    rows_: Iterable[Row],
-    options: Options,
+    rows_: Iterable[RunRow],
+    seed: str,
+    runs: int,
     executor: Executor | None = None,
     note: Callable[[int], None] = lambda _: None,
-) -> Gathered[Row, TrainingHistory]:
+) -> Gathered[RunRow, TrainingHistory]:
     """Run the histories of each row. Raises what the event engine raises."""
-    rows = [(row, TrainingStudy(row.scenario, options.seed)) for row in rows_]
-    return gather(rows, lambda _, histories: growing(len(histories), options.runs), executor, note)
+    rows = [(row, TrainingStudy(row.scenario, seed)) for row in rows_]
+    return gather(rows, lambda _, histories: growing(len(histories), runs), executor, note)
 
 
 def document(
     subject: TrainingSubject,
-    results: Gathered[Row, TrainingHistory],
-    options: Options,
+    results: Gathered[RunRow, TrainingHistory],
+    seed: str,
+    runs: int,
+    weather: str,
     executor: Executor | None = None,
 ) -> dict[str, Data]:
-    """Return the forecast as data; without intervals after Ctrl-C. Raises as the engine."""
+    """Return the forecast as data, with intervals in a weather except after Ctrl-C."""
     known = [row for row, _ in results.rows]
-    main = next((row for row in known if row.name == options.main and row.weather), None)
+    main = next((row for row in known if row.name == weather and row.weather), None)
     intervals = None
-    if main is not None and results.complete and _ends(results, main):
+    ends = any(
+        history.status is JobStatus.COMPLETED
+        for row, histories in results.rows
+        for history in (histories if row is main else ())
+    )
+    if main is not None and results.complete and ends:  # otherwise no interval helps
         with results.stoppable():
-            intervals = _intervals(main, options, executor)
+            intervals = _intervals(TrainingStudy(main.scenario, seed), main.name, runs, executor)
     return {
         "$schema": SCHEMA,
-        "seed": int(options.seed),
+        "seed": int(seed),
         "scenario": _scenario(subject),
         "rows": [_row(row, histories) for row, histories in results.rows],
         "main": main.name if main is not None else None,
         "intervals": intervals,
-        "assumptions": list(_assumptions(subject, known)),
+        "assumptions": [
+            *assumptions.of_weathers(row.weather for row in known if row.weather is not None),
+            *assumptions.of_prices(subject.scenario),
+            *assumptions.of_settings(subject.scenario.settings, _SETTINGS),
+        ],
     }
-
-
-def _ends(results: Gathered[Row, TrainingHistory], main: Row) -> bool:
-    """Whether any history of the row ended: otherwise no interval helps."""
-    return any(
-        history.status is JobStatus.COMPLETED
-        for row, histories in results.rows
-        if row is main
-        for history in histories
-    )
 
 
 def _scenario(subject: TrainingSubject) -> dict[str, Data]:
@@ -148,68 +140,80 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
     }
 
 
-def _row(row: Row, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
-    summary = TrainingSummary(row.scenario, histories)
-    exact = training.closed_form(row.scenario)
-    price = row.scenario.price / HOUR
+def _row(row: RunRow, histories: Sequence[TrainingHistory]) -> dict[str, Data]:
+    scenario, count = row.scenario, len(histories)
+    done = [run for run in histories if run.status is JobStatus.COMPLETED]
+    lost = [run for run in histories if run.status is not JobStatus.COMPLETED]
+    times = sorted(run.time_s for run in done)
+    price = scenario.price / HOUR
+
+    def chance(hits: int) -> EstimateData:
+        certain = histories and scenario.nodes_are_certain
+        share = statistics.exactly(hits / count) if certain else statistics.chance(hits, count)
+        return statistics.as_data(share)
+
+    def mean(name: str, runs: Sequence[TrainingHistory] = histories) -> Estimate:
+        return statistics.mean(float(getattr(run, name)) for run in runs)
+
+    def cost(runs: Sequence[TrainingHistory]) -> EstimateData | None:
+        return statistics.known(statistics.mean(run.node_s * price for run in runs))
+
     return {
         "name": row.name,
-        "tier": row.scenario.cluster.tier.value,
+        "tier": scenario.cluster.tier.value,
         "weather": row.weather.document() if row.weather is not None else None,
-        "checkpoint_every": row.scenario.job.checkpoint_every,
-        "runs": len(histories),
-        "cancelled": statistics.as_data(summary.cancelled),
-        "not_done": statistics.as_data(summary.not_done),
+        "checkpoint_every": scenario.job.checkpoint_every,
+        "runs": count,
+        "cancelled": chance(sum(not run.given_up for run in lost)),
+        "not_done": chance(sum(run.given_up for run in histories)),
         "time_s": {
-            "mean": statistics.known(summary.time),
-            "p50": statistics.known(summary.time_at(0.5)),
-            "p95": statistics.known(summary.time_at(0.95)),
+            "mean": statistics.known(mean("time_s", done)),
+            "p50": statistics.known(statistics.quantile_interval(times, 0.5)),
+            "p95": statistics.known(statistics.quantile_interval(times, 0.95)),
         },
-        "cost": statistics.known(summary.cost()),
-        "spent": statistics.known(summary.cost(completed=False)),
-        "interruptions": statistics.as_data(summary.interruptions),
-        "points": statistics.as_data(summary.points),
-        "repeated_points": summary.repeated,
-        "lost_node_hours": summary.lost_node_h,
-        "exact": None
-        if exact is None
-        else {
-            "time_s": exact.time_s,
-            "cost": exact.billed_s * price,
-            "points": exact.points,
-            "interruptions": exact.interruptions,
-        },
-        "histogram": statistics.histogram(summary.times),
+        "cost": cost(done),
+        "spent": cost(lost),
+        "interruptions": statistics.as_data(mean("interruptions")),
+        "points": statistics.as_data(mean("points")),
+        "repeated_points": mean("repeated").value,
+        "lost_node_hours": mean("lost_node_s").value / HOUR,
+        "exact": _exact(scenario),
+        "histogram": statistics.histogram(times),
     }
 
 
-def _intervals(main: Row, options: Options, executor: Executor | None) -> dict[str, Data]:
-    why = training.obstacle(training.unlimited(main.scenario))
-    study = TrainingStudy(main.scenario, options.seed)
-    intervals = training.intervals(study, min(options.runs, _TRIALS), executor)
+def _exact(scenario: TrainingScenario) -> dict[str, Data] | None:
+    exact = training.closed_form(scenario)
+    if exact is None:
+        return None
     return {
-        "weather": main.name,
+        "time_s": exact.time_s,
+        "cost": exact.billed_s * scenario.price / HOUR,
+        "points": exact.points,
+        "interruptions": exact.interruptions,
+    }
+
+
+def _intervals(
+    study: TrainingStudy, weather: str, runs: int, executor: Executor | None
+) -> dict[str, Data]:
+    why = training.obstacle(training.unlimited(study.scenario))
+    intervals = training.intervals(study, min(runs, _TRIALS), executor)
+    return {
+        "weather": weather,
         "exact": not why,
         "why_not": why or None,
-        "losses_per_hour": main.scenario.rate * HOUR,
-        "rows": [_interval(interval) for interval in intervals],
+        "losses_per_hour": study.scenario.rate * HOUR,
+        "rows": [
+            {
+                "name": interval.name,
+                "checkpoint_every": interval.every,
+                "time_s": statistics.known(interval.time_s),
+                "saves_s": interval.saves_s and statistics.known(interval.saves_s),
+            }
+            for interval in intervals
+        ],
     }
 
 
 _TRIALS = 300  # histories of each interval that is tried
-
-
-def _interval(interval: Interval) -> dict[str, Data]:
-    return {
-        "name": interval.name,
-        "checkpoint_every": interval.every,
-        "time_s": statistics.known(interval.time_s),
-        "saves_s": None if interval.saves_s is None else statistics.known(interval.saves_s),
-    }
-
-
-def _assumptions(subject: TrainingSubject, rows_: Sequence[Row]) -> Iterator[AssumptionData]:
-    scenario = subject.scenario
-    yield from assumptions.of_weathers(row.weather for row in rows_ if row.weather is not None)
-    yield from assumptions.of_prices(scenario)
-    yield from assumptions.of_settings(scenario.settings, _SETTINGS)

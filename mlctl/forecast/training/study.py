@@ -7,7 +7,7 @@ their differences more precise than each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,73 +126,6 @@ def carry_out(scenario: TrainingScenario, seed: str) -> TrainingHistory:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingSummary:
-    """The summary of a scenario's histories, with 95 % intervals."""
-
-    scenario: TrainingScenario
-    histories: Sequence[TrainingHistory]
-
-    @property
-    def cancelled(self) -> Estimate:
-        """The chance that it is cancelled; exact if all histories are the same."""
-        ended = [run for run in self.histories if not run.given_up]
-        return self._chance(sum(run.status is not JobStatus.COMPLETED for run in ended))
-
-    @property
-    def not_done(self) -> Estimate:
-        """The chance that it has not ended after the longest time of a history."""
-        return self._chance(sum(run.given_up for run in self.histories))
-
-    def _chance(self, hits: int) -> Estimate:
-        if self.histories and self.scenario.nodes_are_certain:
-            return statistics.exactly(hits / len(self.histories))
-        return statistics.chance(hits, len(self.histories))
-
-    @property
-    def times(self) -> list[float]:
-        """The times of the histories that completed, in seconds, ascending."""
-        return sorted(map(_time_until_done, self._by_outcome(completed=True)))
-
-    @property
-    def time(self) -> Estimate:
-        """The time from submission to end of the histories that completed, in seconds."""
-        return statistics.mean(self.times)
-
-    def time_at(self, q: float) -> Estimate:
-        """Return a quantile of that time."""
-        return statistics.quantile_interval(self.times, q)
-
-    def cost(self, *, completed: bool = True) -> Estimate:
-        """Return the average cost if it completes, or the amount spent if not, in USD."""
-        price = self.scenario.price / HOUR
-        return statistics.mean(run.node_s * price for run in self._by_outcome(completed=completed))
-
-    def _by_outcome(self, *, completed: bool) -> Iterator[TrainingHistory]:
-        done = JobStatus.COMPLETED
-        return (run for run in self.histories if (run.status is done) is completed)
-
-    @property
-    def points(self) -> Estimate:
-        """The logged points of metrics, including those of repeated steps."""
-        return statistics.mean(float(run.points) for run in self.histories)
-
-    @property
-    def repeated(self) -> float:
-        """The points of steps that were logged before."""
-        return statistics.mean(float(run.repeated) for run in self.histories).value
-
-    @property
-    def interruptions(self) -> Estimate:
-        """How often it restarts."""
-        return statistics.mean(float(run.interruptions) for run in self.histories)
-
-    @property
-    def lost_node_h(self) -> float:
-        """The node-hours of work that are repeated."""
-        return statistics.mean(run.lost_node_s for run in self.histories).value / HOUR
-
-
 def _time_until_done(run: TrainingHistory) -> float:
     """Return the time until it completed, in seconds; infinite if it never did."""
     return run.time_s if run.status is JobStatus.COMPLETED else inf
@@ -202,31 +135,19 @@ def obstacle(scenario: TrainingScenario) -> str:
     """Say why a scenario has no closed form; "" if it has one."""
     settings, cluster = scenario.settings, scenario.cluster
     prompt = not (settings.preparation_s or _again_s(settings))
+    limited = (scenario.job.max_runtime_s or history.LONGEST_S) < history.LONGEST_S
+    single = [process for process in scenario.processes if isinstance(process, Poisson)]
     checks = (
         (scenario.nodes > 1 and not prompt, "several nodes that wait for each other"),
-        (
-            any(not isinstance(process, Poisson) for process in scenario.processes),
-            "losses of several nodes at once",
-        ),
-        (
-            any(
-                isinstance(process, Poisson) and process.by_hour is not None
-                for process in scenario.processes
-            ),
-            "losses that follow the hour of the day",
-        ),
-        (_limited(scenario), "a time limit"),
+        (len(single) < len(scenario.processes), "losses of several nodes at once"),
+        (any(process.by_hour for process in single), "losses that follow the hour of the day"),
+        (limited and scenario.rate > 0, "a time limit"),
         (bool(cluster.min_instances), "nodes that exist from the beginning"),
         (bool(settings.delay_cv or settings.p_unusable), "random delays"),
         (not settings.training_auto_restart, "jobs that are not started again"),
         (not settings.replace, "nodes that are not replaced"),
     )
     return next((why for holds, why in checks if holds), "")
-
-
-def _limited(scenario: TrainingScenario) -> bool:
-    longest = scenario.job.max_runtime_s
-    return longest is not None and longest < history.LONGEST_S and scenario.rate > 0
 
 
 def closed_form(scenario: TrainingScenario) -> Expected | None:

@@ -114,6 +114,11 @@ class _Mixture:
     q: float
     r: float
 
+    def parts(self, n: int, k: int) -> tuple[float, float]:
+        """Return how likely k of n nodes are lost without and with a shock, up to a factor."""
+        calm = (1 - self.q) * self.p**k * (1 - self.p) ** (n - k)
+        return calm, self.q * self.r**k * (1 - self.r) ** (n - k)
+
 
 def fit(losses: LossCounts) -> Fit:
     """Return the most likely weather.
@@ -131,7 +136,10 @@ def fit(losses: LossCounts) -> Fit:
     gain = _likelihood(losses, mixture) - _likelihood(losses, alone)
     together = exp(-max(gain, 0.0)) < _SIGNIFICANT
     best = mixture if together else alone
-    per_hour = _per_hour(losses.hours)
+
+    def per_hour(chance: float) -> float:
+        return -log1p(-min(chance, 1 - _SMALLEST)) / losses.hours
+
     shocks = fraction = None
     if together:
         shocks = _profile(losses, best, "q", per_hour)
@@ -228,18 +236,11 @@ def _differ(counts: Sequence[int], hours: Sequence[float]) -> bool:
     return gain > -log(_SIGNIFICANT)
 
 
-def _per_hour(hours: float) -> Callable[[float], float]:
-    return lambda chance: -log1p(-min(chance, 1 - _SMALLEST)) / hours
-
-
 def _likelihood(losses: LossCounts, at: _Mixture) -> float:
     """Return the log-likelihood, without constant binomial coefficients."""
     total = 0.0
     for (n, k), times in losses.counts.items():
-        likelihood = (1 - at.q) * at.p**k * (1 - at.p) ** (n - k) + at.q * at.r**k * (1 - at.r) ** (
-            n - k
-        )
-        total += times * log(max(likelihood, 1e-300))
+        total += times * log(max(sum(at.parts(n, k)), 1e-300))
     return total
 
 
@@ -250,8 +251,7 @@ def _climb(losses: LossCounts, at: _Mixture, fixed: str = "") -> _Mixture:
         hit = hit_nodes = hit_lost = all_nodes = all_lost = 0.0
         times_of_all = 0
         for (n, k), times in losses.counts.items():
-            calm = (1 - at.q) * at.p**k * (1 - at.p) ** (n - k)
-            shock = at.q * at.r**k * (1 - at.r) ** (n - k)
+            calm, shock = at.parts(n, k)
             share = times * shock / max(calm + shock, 1e-300)
             hit, hit_nodes, hit_lost = hit + share, hit_nodes + share * n, hit_lost + share * k
             all_nodes, all_lost = all_nodes + times * n, all_lost + times * k

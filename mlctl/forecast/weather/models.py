@@ -218,12 +218,8 @@ def parse(text: str, name: str) -> Weather:
         raise WeatherError(f"it is not JSON: {_SHAPE}") from None
     if not isinstance(data, dict):
         raise WeatherError(f"it is not weather: {_SHAPE}")
-    if "data" in data:
-        return _replayed(text, name)
-    return _weather(name, data)
-
-
-def _replayed(text: str, name: str) -> Weather:
+    if "data" not in data:
+        return _weather(name, data)
     try:
         trace = traces.trace(text)
     except EngineError as error:
@@ -248,22 +244,22 @@ def _weather(name: str, data: Mapping[str, Any]) -> Weather:
     return Weather(
         str(data.get("name", name)),
         _number(data, "rate", 0.0),
-        None if shocks is None else _shocks(shocks),
-        None if outages is None else _outages(outages),
+        None
+        if shocks is None
+        else Shocks(
+            _number(shocks, "per_hour", positive=True),
+            _number(shocks, "fraction", 1.0, highest=1.0, positive=True),
+        ),
+        None
+        if outages is None
+        else Outages(
+            _number(outages, "per_hour", positive=True),
+            _number(outages, "mean_h", highest=_LONGEST_H, positive=True),
+            _number(outages, "cv") if "cv" in outages else None,
+        ),
         _by_hour(data.get("by_hour", [])),
         str(data.get("source", "")),
     )
-
-
-def _shocks(data: Mapping[str, Any]) -> Shocks:
-    rate = _number(data, "per_hour", positive=True)
-    return Shocks(rate, _number(data, "fraction", 1.0, highest=1.0, positive=True))
-
-
-def _outages(data: Mapping[str, Any]) -> Outages:
-    cv = _number(data, "cv") if "cv" in data else None
-    length = _number(data, "mean_h", highest=_LONGEST_H, positive=True)
-    return Outages(_number(data, "per_hour", positive=True), length, cv)
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

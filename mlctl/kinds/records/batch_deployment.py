@@ -13,10 +13,6 @@ from mlctl.pointer import Data
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 
 
-def _claims(_value: facts.Effective, _region: str) -> facts.Claims:
-    return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): facts.Claim()}
-
-
 def _inferred(data: Mapping[str, Data]) -> bool:
     pipeline = str(data.get("type", "")).casefold() == "pipeline" and "component" in data
     return "endpoint_name" in data or pipeline
@@ -36,30 +32,11 @@ KIND = Kind(
     ),
     quota=facts.QuotaFacts(
         limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
-        claims=_claims,
+        claims=lambda *_: {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): facts.Claim()},
     ),
-    plan=facts.PlanFacts(
-        may_be_renamed=True,
-        named_in_jobs=("deploymentName",),
-    ),
-    az=facts.AzFacts(
-        printed_forms={"model": "flat"},
-        route_flag=facts.flag(
-            "--set-default",
-            "",
-            text="Make it the endpoint's default deployment, and verify that.",
-        ),
-        needs_file=True,
-        printed_empty=("environment_variables",),
-        columns={
-            "Name": ("name",),
-            "Endpoint": ("endpoint_name",),
-            "State": ("provisioning_state",),
-            "Type": lambda row: row.get("type", "model"),  # az prints none of the usual columns
-            "Model": ("model",),
-            "Compute": ("compute",),
-            "Instances": ("resources", "instance_count"),
-            "MiniBatch": lambda row: row.get("settings", row).get("mini_batch_size"),
-        },
-    ),
+    plan=facts.PlanFacts(may_be_renamed=True, named_in_jobs=("deploymentName",)),
+    computed={
+        "Type": lambda row: row.get("type", "model"),  # az prints none of the usual ones
+        "MiniBatch": lambda row: row.get("settings", row).get("mini_batch_size"),
+    },
 )

@@ -17,10 +17,6 @@ _OWN_PROPERTIES = (
 )
 
 
-def _claims(_value: facts.Effective, region: str) -> facts.Claims:
-    return {(region, limits.ENDPOINTS_QUOTA): facts.Claim()}
-
-
 def _inferred(data: Mapping[str, Data]) -> bool:
     if "endpoint_name" in data:
         return False  # if so, it is a deployment
@@ -41,22 +37,13 @@ KIND = Kind(
         service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
         delay="endpoint",
     ),
-    quota=facts.QuotaFacts(claims=_claims),
+    quota=facts.QuotaFacts(
+        claims=lambda _value, region: {(region, limits.ENDPOINTS_QUOTA): facts.Claim()}
+    ),
     plan=facts.PlanFacts(
         routes=(("defaults", "deployment_name"),),
         routing="default deployment",
         named_in_jobs=("endpointName",),
         loss="its deployments are deleted with it",
-    ),
-    az=facts.AzFacts(
-        printed_empty=("defaults",),
-        columns={
-            "Name": ("name",),
-            "State": ("provisioning_state",),
-            "DefaultDeployment": ("defaults", "deployment_name"),
-            "AuthMode": ("auth_mode",),
-            "Location": ("location",),
-        },
-        update_flags=(facts.flag("--defaults", "defaults"),),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.kinds.facts import AzFacts, ContentFacts, UploadTarget
+from mlctl.kinds.facts import ContentFacts, UploadTarget
 from mlctl.kinds.kind import Kind
 
 _FIXED = {"x-ms-mutability": ["create", "read"]}
@@ -27,5 +27,4 @@ KIND = Kind(
         "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
     },
     content=ContentFacts(target=UploadTarget.CODE),
-    az=AzFacts(present=False),
 )

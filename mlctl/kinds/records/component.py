@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mlctl import schema
 from mlctl.kinds import component_hash
 from mlctl.kinds.component_hash import ANONYMOUS
-from mlctl.kinds.facts import AzFacts, ContentFacts
+from mlctl.kinds.facts import ContentFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -50,17 +50,5 @@ KIND = Kind(
         anonymous_name=ANONYMOUS,
         complete=component_hash.completed,
         default_version="azureml_default",  # azure-ai-ml 1.35.2, DEFAULT_COMPONENT_VERSION
-    ),
-    az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Type": ("type",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
-        needs_file=True,
-        limits_lists=True,
-        sample=("samples/components/train.yml", "train_model"),
     ),
 )

@@ -11,18 +11,6 @@ from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 _SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
-_PANEL = "AmlCompute Arguments"
-_SCALE_FLAGS = (
-    facts.flag("--min-instances", "min_instances", _PANEL),
-    facts.flag("--max-instances", "max_instances", _PANEL),
-    facts.flag("--idle-time-before-scale-down -d", "idle_time_before_scale_down", _PANEL),
-)
-_IDENTITY_FLAGS = (
-    facts.flag("--identity-type", "identity.type"),
-    facts.flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
-)
-
-
 # As recorded (compute-get-after-create, compute-patch-scale); no request sends them.
 _OWN = ("modifiedOn", "resourceId", "computeLocation", "isAttachedCompute", "provisioningWarnings")
 _UNSENT = {"isolatedNetwork": False, "enableBatchPrivateLink": False, "propertyBag": {}}
@@ -93,39 +81,5 @@ KIND = Kind(
         named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),
         ends_jobs=True,
         loss="its nodes are released, and the jobs that run on them are lost",
-    ),
-    az=facts.AzFacts(
-        printed_empty=("network_settings",),
-        columns={
-            "Name": ("name",),
-            "State": ("provisioning_state",),
-            "Size": ("size",),
-            "Tier": ("tier",),
-            "Nodes": ("current_node_count",),
-            "Min": ("min_instances",),
-            "Max": ("max_instances",),
-            "Preempted": ("node_counts", "preempted"),
-            "Location": ("location",),
-        },
-        create_flags=(
-            *facts.OF_COMPUTE,
-            *_IDENTITY_FLAGS,
-            facts.flag("--enable-node-public-ip", "enable_node_public_ip"),
-            facts.flag("--tier", "tier", _PANEL),
-            *_SCALE_FLAGS,
-            facts.flag("--location -l", "location", _PANEL),
-            facts.flag("--admin-username", "ssh_settings.admin_username", _PANEL),
-            facts.flag("--admin-password", "ssh_settings.admin_password", _PANEL),
-        ),
-        update_flags=(*_SCALE_FLAGS, facts.TAGS, *_IDENTITY_FLAGS),
-        required_flags=("name", "type"),
-        list_flags=(
-            facts.flag(
-                "--type",
-                "type",
-                text="List only one type: AmlCompute, ComputeInstance or Kubernetes.",
-            ),
-        ),
-        limits_lists=True,
     ),
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds import facts
 from mlctl.kinds.kind import Kind
-from mlctl.pointer import Data
 
 
 def _claims(value: facts.Effective, region: str) -> facts.Claims:
@@ -21,19 +18,11 @@ def _claims(value: facts.Effective, region: str) -> facts.Claims:
     return {**claims, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
-def _nodes(value: facts.Effective) -> facts.NodeRange:
-    return facts.NodeRange(str(value("size")), low_priority=False, least=1, most=1)
-
-
-def _inferred(data: Mapping[str, Data]) -> bool:
-    return str(data.get("type", "")).casefold() == "computeinstance"
-
-
 KIND = Kind(
     name="compute-instance",
     schema_name="computeInstance",
     collection="computes",
-    inferred=_inferred,
+    inferred=lambda data: str(data.get("type", "")).casefold() == "computeinstance",
     arm=facts.ArmFacts(
         within="compute",
         tracked=True,
@@ -46,32 +35,14 @@ KIND = Kind(
         delete_query={"underlyingResourceAction": "Delete"},
         delay="compute",
     ),
-    quota=facts.QuotaFacts(claims=_claims, nodes=_nodes, vm_size=("size",)),
+    quota=facts.QuotaFacts(
+        claims=_claims,
+        nodes=lambda value: facts.NodeRange(str(value("size")), False, 1, 1),  # noqa: FBT003
+        vm_size=("size",),
+    ),
     plan=facts.PlanFacts(
         named_in_jobs=("computeId",),
         ends_jobs=True,
         loss="its disk is deleted with it, including users' files",
-    ),
-    az=facts.AzFacts(
-        present=False,
-        columns={
-            "Name": ("name",),
-            "State": ("provisioning_state",),
-            "Power": ("state",),
-            "Size": ("size",),
-            "Location": ("location",),
-        },
-        create_flags=(
-            *facts.OF_COMPUTE,
-            facts.flag("--identity-type", "identity.type"),
-            facts.flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
-            facts.flag("--enable-node-public-ip", "enable_node_public_ip"),
-            facts.flag("--location -l", "location"),
-            facts.flag("--user-object-id", "create_on_behalf_of.user_object_id"),
-            facts.flag("--user-tenant-id", "create_on_behalf_of.user_tenant_id"),
-        ),
-        update_flags=(facts.TAGS,),
-        required_flags=("name", "type"),
-        sample=("samples/compute-instances/workstation.yml", "workstation"),
     ),
 )

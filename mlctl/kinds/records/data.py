@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
-from mlctl.kinds.facts import TAGS, ArmFacts, AzFacts, flag
+from mlctl.kinds.facts import ArmFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -27,22 +27,4 @@ KIND = Kind(
     versioned=True,
     inferred=_inferred,
     arm=ArmFacts(container_keys=("dataType",)),
-    az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Type": ("type",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
-        create_flags=(
-            flag("--path -p", "path"),
-            flag("--type -t", "type"),
-            flag("--description -d", "description"),
-            TAGS,
-            flag("--datastore", "datastore"),
-        ),
-        limits_lists=True,
-        sample=("samples/data/patients.yml", "heart-patients"),
-    ),
 )

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.kinds.facts import ArmFacts, AzFacts, PlanFacts
+from mlctl.kinds.facts import ArmFacts, PlanFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
-_TYPES = (
-    "azure_blob",
-    "azure_file",
-    "azure_data_lake_gen1",
-    "azure_data_lake_gen2",
-    "one_lake",
-)
-
-
-def _inferred(data: Mapping[str, Data]) -> bool:
-    return str(data.get("type", "")).casefold() in _TYPES
+_LAKES = ("azure_data_lake_gen1", "azure_data_lake_gen2", "one_lake")
+_TYPES = ("azure_blob", "azure_file", *_LAKES)
 
 
 def _container(row: Mapping[str, Data]) -> Data:
@@ -30,7 +21,7 @@ KIND = Kind(
     name="datastore",
     schema_name="datastore",
     collection="datastores",
-    inferred=_inferred,
+    inferred=lambda data: str(data.get("type", "")).casefold() in _TYPES,
     arm=ArmFacts(
         # Recorded: datastore-list.
         own_names=(
@@ -42,16 +33,5 @@ KIND = Kind(
         patchable=(),
     ),
     plan=PlanFacts(loss="its files stay in storage, but `azureml://` paths to them stop working"),
-    az=AzFacts(
-        asks=False,
-        columns={
-            "Name": ("name",),
-            "Type": ("type",),
-            "Account": ("account_name",),
-            "Container": _container,
-        },
-        limits_lists=True,
-        needs_file=True,
-        sample=("samples/datastores/images.yml", "images"),
-    ),
+    computed={"Container": _container},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
-from mlctl.kinds.facts import DESCRIPTION, TAGS, ArmFacts, AzFacts, ContentFacts, flag
+from mlctl.kinds.facts import ArmFacts, ContentFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -35,26 +35,5 @@ KIND = Kind(
         by_url=True,  # image builders need the URL of a folder
         anonymous_name="CliV2AnonymousEnvironment",
         curated="AzureML-",
-    ),
-    az=AzFacts(
-        columns={
-            "Name": ("name",),
-            "Version": ("version",),
-            "Image": ("image",),
-            "OsType": ("os_type",),
-            "Archived": ("is_archived",),
-            "Created": ("creation_context", "created_at"),
-        },
-        create_flags=(
-            flag("--image -i", "image"),
-            flag("--conda-file -c", "conda_file"),
-            flag("--build-context -b", "build.path"),
-            flag("--dockerfile-path -d", "build.dockerfile_path"),
-            flag("--os-type", "os_type"),
-            DESCRIPTION,
-            TAGS,
-            flag("--datastore", "datastore"),
-        ),
-        limits_lists=True,
     ),
 )

@@ -21,11 +21,7 @@ def _inferred(data: Mapping[str, Data]) -> bool:
     if str(data.get("type", "")).casefold() == "pipeline" and "jobs" in data:
         return "name" not in data or bool(data.keys() & _OF_A_JOB) or _given(data.get("inputs"))
     telling = _TELLING.get(str(data.get("type", "")).casefold())
-    return bool(data.keys() & telling) if telling else _is_command(data)
-
-
-def _is_command(data: Mapping[str, Data]) -> bool:
-    return "command" in data and bool(data.keys() & _KEYS)
+    return bool(data.keys() & (telling or _KEYS)) and (bool(telling) or "command" in data)
 
 
 def _given(inputs: Data) -> bool:

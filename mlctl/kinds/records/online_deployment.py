@@ -71,21 +71,4 @@ KIND = Kind(
         scaled_by=("instance_count",),
     ),
     plan=facts.PlanFacts(loss="its machines are released, and it stops answering requests"),
-    az=facts.AzFacts(
-        route_flag=facts.flag(
-            "--all-traffic",
-            "",
-            text="Send all traffic to the new deployment once it exists, and verify this.",
-        ),
-        needs_file=True,
-        printed_empty=("environment_variables",),
-        columns={
-            "Name": ("name",),
-            "Endpoint": ("endpoint_name",),
-            "State": ("provisioning_state",),
-            "Model": ("model",),
-            "Size": ("instance_type",),
-            "Instances": ("instance_count",),
-        },
-    ),
 )

@@ -13,15 +13,6 @@ from mlctl.pointer import Data
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 
 
-def _claims(_value: facts.Effective, region: str) -> facts.Claims:
-    return {(region, limits.ENDPOINTS_QUOTA): facts.Claim()}
-
-
-def _completed(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
-    """Add the identity that the SDK gives to an endpoint without one."""
-    return {"identity": {"type": "SystemAssigned"}, **body}
-
-
 def _inferred(data: Mapping[str, Data]) -> bool:
     by_key = str(data.get("auth_mode", "")).replace("_", "").casefold() in ("key", "amltoken")
     routed = by_key or "traffic" in data
@@ -40,27 +31,16 @@ KIND = Kind(
         service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
         delay="endpoint",
     ),
-    quota=facts.QuotaFacts(claims=_claims),
-    content=facts.ContentFacts(complete=_completed),
+    quota=facts.QuotaFacts(
+        claims=lambda _value, region: {(region, limits.ENDPOINTS_QUOTA): facts.Claim()}
+    ),
+    content=facts.ContentFacts(
+        # The SDK gives an identity to an endpoint without one.
+        complete=lambda body, **_: {"identity": {"type": "SystemAssigned"}, **body}
+    ),
     plan=facts.PlanFacts(
         routes=(("traffic",), ("mirror_traffic",)),
         routing="traffic",
         loss="its deployments are deleted with it, and requests to it fail",
-    ),
-    az=facts.AzFacts(
-        printed_empty=("traffic", "mirror_traffic"),
-        columns={
-            "Name": ("name",),
-            "State": ("provisioning_state",),
-            "Traffic": ("traffic",),
-            "Mirrored": ("mirror_traffic",),
-            "AuthMode": ("auth_mode",),
-            "Location": ("location",),
-        },
-        create_flags=(facts.flag("--auth-mode", "auth_mode"),),
-        update_flags=(
-            facts.flag("--traffic -r", "traffic"),
-            facts.flag("--mirror-traffic", "mirror_traffic"),
-        ),
     ),
 )

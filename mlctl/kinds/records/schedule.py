@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts
+from mlctl.kinds.facts import ArmFacts, ContentFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 _ACTION = ("properties", "action", "jobDefinition")
 _ACTIONS = {"create_job", "create_monitor", "import_data"}
 _ONLY_CHECKED = "mlctl only checks it; create it with `az ml schedule create`"
-
-
-def _inferred(data: Mapping[str, Data]) -> bool:
-    return "trigger" in data and bool(data.keys() & _ACTIONS)
 
 
 def _trigger(row: Mapping[str, Data]) -> Data:
@@ -29,7 +25,7 @@ KIND = Kind(
     name="schedule",
     schema_name="schedule",
     collection="schedules",
-    inferred=_inferred,
+    inferred=lambda data: "trigger" in data and bool(data.keys() & _ACTIONS),
     not_run={"monitor": _ONLY_CHECKED, "import": _ONLY_CHECKED, "spark": _ONLY_CHECKED},
     arm=ArmFacts(
         patchable=(),
@@ -37,16 +33,5 @@ KIND = Kind(
         delay="schedule",
     ),
     content=ContentFacts(job=("create_job",)),
-    az=AzFacts(
-        asks=False,
-        columns={
-            "Name": ("name",),
-            "Trigger": _trigger,
-            "Enabled": ("is_enabled",),
-            "State": ("provisioning_state",),
-        },
-        needs_file=True,
-        limits_lists=True,
-        sample=("samples/schedules/nightly.yml", "nightly"),
-    ),
+    computed={"Trigger": _trigger},
 )

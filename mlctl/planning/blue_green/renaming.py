@@ -20,7 +20,7 @@ from mlctl.schema import Schema, resolved
 from mlctl.source import Document
 from mlctl.source.document import STDIN
 from mlctl.source.edit import CannotEdit, Edit, edited, renamed
-from mlctl.source.overlay import Part
+from mlctl.source.overlay import DocumentPart
 
 NO_SUCCESSOR = Rule("MLC418", "no-successor", Severity.ERROR)
 _NUMBERED = re.compile(r"(?P<stem>.+)-(?P<v>v?)(?P<number>\d{1,6})", re.IGNORECASE)
@@ -89,8 +89,7 @@ def new_address(
     for number in range(name.number + 1, name.number + 1 + _TRIES):
         ends = (f"{mark}{number}" for mark in name.marks)
         valid = next(
-            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))),
-            None,
+            (name_with_end for end in ends if (name_with_end := _fit(name.stem, end, schema))), None
         )
         if valid is not None:
             address = replace(resource.address, name=valid)
@@ -182,7 +181,7 @@ def _read_overlay(document: Document) -> Iterator[tuple[str, Resource]]:
     """Yield an overlay's part for each resource, by key, as if it were the whole document."""
     for key, value in document.data.items():
         if isinstance(value, dict):
-            address, part = Address.parse(key), Part.of(document, (key,))
+            address, part = Address.parse(key), DocumentPart.of(document, (key,))
             kind = kind_of(address)
             form = kind.form_of(value)
             yield key, Resource(address, kind, form, part, form.written(value))
@@ -194,13 +193,6 @@ def _schema_of_names(resource: Resource) -> Schema:
 
 
 def _refusal(old: Address, new: Address, place: Label, why: str) -> CannotRename:
-    return CannotRename(
-        Diagnostic(
-            NO_SUCCESSOR,
-            f"{old} cannot become {new} here: {why}",
-            place,
-            f"write `{new.name}` there by hand, or replace it in place",
-            (),
-            str(old),
-        )
-    )
+    hint = f"write `{new.name}` there by hand, or replace it in place"
+    message = f"{old} cannot become {new} here: {why}"
+    return CannotRename(Diagnostic(NO_SUCCESSOR, message, place, hint, (), str(old)))

@@ -6,10 +6,10 @@ The old resource is deleted last, once everything that referred to it refers to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import Address, Resource, Scope, kind_of, routes
 from mlctl.kinds.routes import Shares
@@ -56,9 +56,8 @@ def add_successors(
     for old, new in successors.items():
         live = live_state.live.get(old)
         if live is not None:
-            decided[old] = Change(
-                *(old, Action.DELETE), live=live, reason=ActionReason.SUPERSEDED, because=new
-            )
+            reason = ActionReason.SUPERSEDED
+            decided[old] = Change(old, Action.DELETE, live=live, reason=reason, because=new)
             _repoint(decided, live_state, old, new)
     return list(decided.values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from fnmatch import fnmatchcase
@@ -12,6 +11,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Graph
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
+from mlctl.digests import sha256
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.values import Values, canonical_values, complete, own_of_form, stored_values
@@ -132,7 +132,7 @@ def spec_hash(resource: Resource, scope: Scope) -> str:
         }
     fields = [field for field in form.writable if not (field.secret or is_unhashed(field, kind))]
     text = json.dumps(canonical_values(values, fields, scope), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return sha256(text)[:_DIGITS]
 
 
 def is_unhashed(field: Field, kind: Kind) -> bool:

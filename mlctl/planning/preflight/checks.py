@@ -23,13 +23,9 @@ def immutable_version(change: Change, resource: Resource) -> Diagnostic:
     """Report new content for an existing version."""
     fixed = [field for field in change.fields if field.forces_replacement]
     names = ", ".join(f"`{pointer.dotted(field.at)}`" for field in fixed)
-    return Diagnostic(
-        VERSION_TAKEN,
-        f"{change.address} already exists with another {names}, and versions cannot change",
-        resource.label(("version",)),
-        hint="give the new content a new `version`, or another `name`",
-        address=str(change.address),
-    )
+    message = f"{change.address} already exists with another {names}, and versions cannot change"
+    hint = "give the new content a new `version`, or another `name`"
+    return change.finding(VERSION_TAKEN, message, resource.label(("version",)), hint)
 
 
 def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
@@ -37,13 +33,9 @@ def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
     for changed in change.fields:
         field = resource.form.field(changed.at[:-1])
         if field is not None and field.additive and changed.before is not None:
-            yield Diagnostic(
-                ALTERED,
-                f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot change",
-                resource.label(changed.at),
-                hint=f"write {changed.before!r}, or use another key",
-                address=str(change.address),
-            )
+            message = f"`{pointer.dotted(changed.at)}` is {changed.before!r} and cannot change"
+            hint = f"write {changed.before!r}, or use another key"
+            yield change.finding(ALTERED, message, resource.label(changed.at), hint)
 
 
 def lost_secret(resource: Resource, live: Live) -> Iterator[Diagnostic]:
@@ -63,24 +55,11 @@ def lost_secret(resource: Resource, live: Live) -> Iterator[Diagnostic]:
 
 
 PLAN_RULES = (
-    references.MISSING,
-    references.NO_DATASTORE,
-    VERSION_TAKEN,
-    ALTERED,
-    LOST_SECRET,
-    quota.QUOTA,
-    regions.NAME_TAKEN,
-    references.IN_USE,
-    references.DEFAULT_DELETED,
-    quota.POOL_LIMIT,
-    JOB_DEFINITION,
-    protection.PROTECTED,
-    protection.PRUNE_LIMIT,
-    protection.FOREIGN_DELETE,
-    protection.FOREIGN_UPDATE,
-    regions.OTHER_REGION,
-    regions.SAVES_NOTHING,
-    RUNNING_JOBS,
+    *(references.MISSING, references.NO_DATASTORE, VERSION_TAKEN, ALTERED, LOST_SECRET),
+    *(quota.QUOTA, regions.NAME_TAKEN, references.IN_USE, references.DEFAULT_DELETED),
+    *(quota.POOL_LIMIT, JOB_DEFINITION, protection.PROTECTED, protection.PRUNE_LIMIT),
+    *(protection.FOREIGN_DELETE, protection.FOREIGN_UPDATE, regions.OTHER_REGION),
+    *(regions.SAVES_NOTHING, RUNNING_JOBS),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
@@ -20,10 +20,7 @@ _DONE = {Action.UPDATE: "changed", Action.REPLACE: "replaced", Action.DELETE: "d
 
 
 def findings(
-    changes: Sequence[Change],
-    live_state: LiveState,
-    ownership: Ownership,
-    limit: int | None = None,
+    changes: Sequence[Change], live_state: LiveState, ownership: Ownership, limit: int | None = None
 ) -> Iterator[Diagnostic]:
     """Yield what the project forbids of a plan as errors, and what it discourages as warnings."""
     yield from _find_protected(changes, live_state, ownership)
@@ -38,17 +35,14 @@ def _find_protected(
     for change in changes:
         if not change.action.deletes:
             continue
-        for why, place in _protections(change, live_state, ownership):
-            label = change.label
-            yield Diagnostic(
-                PROTECTED,
-                f"{change.address} would be {_DONE[change.action]}, but is protected by {why}",
-                place or label,
-                "keep it, or end the protection first, in a separate change",
-                (label,) if label is not None and place is not None else (),
-                str(change.address),
-            )
-            break
+        first = next(_protections(change, live_state, ownership), None)
+        if first is None:
+            continue
+        (why, place), label = first, change.label
+        message = f"{change.address} would be {_DONE[change.action]}, but is protected by {why}"
+        hint = "keep it, or end the protection first, in a separate change"
+        related = (label,) if label is not None and place is not None else ()
+        yield replace(change.finding(PROTECTED, message, place or label, hint), related=related)
 
 
 def _find_foreign(
@@ -61,26 +55,22 @@ def _find_foreign(
         if ownership.project is None or theirs in (None, ownership.project):
             continue
         rule = FOREIGN_DELETE if change.action.deletes else FOREIGN_UPDATE
-        yield Diagnostic(
-            rule,
+        message = (
             f"{change.address} would be {_DONE[change.action]}, but belongs to the project"
-            f" `{theirs}`",
-            change.label,
-            f"leave it to that project, or take it over first: mlctl import PATH --from {theirs}",
-            address=str(change.address),
+            f" `{theirs}`"
         )
+        hint = f"leave it to that project, or take it over first: mlctl import PATH --from {theirs}"
+        yield change.finding(rule, message, change.label, hint)
 
 
 def _check_limit(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
     """Report more to prune than the limit."""
     count = sum(change.reason is ActionReason.PRUNED for change in changes)
     if limit is not None and count > limit:
-        yield Diagnostic(
-            PRUNE_LIMIT,
-            f"{counted(count, 'resource')} would be pruned, but `--prune-limit` allows {limit}",
-            None,
-            f"check what is deleted; if it is intended, pass `--prune-limit {count}`",
-        )
+        pruned = counted(count, "resource")
+        message = f"{pruned} would be pruned, but `--prune-limit` allows {limit}"
+        hint = f"check what is deleted; if it is intended, pass `--prune-limit {count}`"
+        yield Diagnostic(PRUNE_LIMIT, message, None, hint)
 
 
 def _protections(
@@ -90,12 +80,9 @@ def _protections(
         if protected.covers(change.address):
             yield f"`{protected.pattern}` in mlctl.yml", protected.at
     declared_tags = change.resource.values.get(TAGS) if change.resource else None
-    if (
-        change.resource is not None
-        and isinstance(declared_tags, dict)
-        and truth(declared_tags.get(PROTECT))
-    ):
+    is_protected = isinstance(declared_tags, dict) and truth(declared_tags.get(PROTECT))
+    if change.resource is not None and is_protected:
         yield f"its tag `{PROTECT}`", change.resource.label((*TAGS, PROTECT))
-    live: Live | None = change.live or live_state.live.get(change.address)
+    live = change.live or live_state.live.get(change.address)
     if live is not None and truth(tags(live).get(PROTECT)):
         yield f"its tag `{PROTECT}` in the workspace", None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from mlctl import pointer
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
 from mlctl.dataclasses import dataclass, replace
-from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
+from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Resource, kind_of
 from mlctl.kinds.facts import NOTHING, Claim, Claims, Quota
 from mlctl.kinds.values import claims, effective
@@ -54,9 +55,8 @@ def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
             elif share.asks and share.planned.most > usage.limit:
                 nodes = usage.limit // share.planned.node
                 warning = _fewer_nodes(share, resource, quota, usage.limit)
-                fewest[address] = min(
-                    fewest.get(address, (nodes, warning)), (nodes, warning), key=_first
-                )
+                lowest = fewest.get(address, (nodes, warning))
+                fewest[address] = min(lowest, (nodes, warning), key=itemgetter(0))
     yield from (warning for address, (_, warning) in fewest.items() if address not in refused)
 
 
@@ -66,21 +66,17 @@ def _merge_findings(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     labels = [label for _, label in every if label is not None]
     if not every:
         return
-    heard = (finding for finding, label in every if label and not _is_waived(label, finding.rule))
+    heard = (
+        finding
+        for finding, label in every
+        if label and not label.span.source.waives(finding.rule, label.span.line)
+    )
     finding = next(heard, every[0][0])
     others = [label for label in labels if label is not finding.primary]
     related = tuple(replace(label, text="this asks for more, too") for label in others[:_OTHERS])
     unlisted = len(others) - len(related)
     more = f" (and {counted(unlisted, 'more resource')})" if unlisted > 0 else ""
     yield replace(finding, message=finding.message + more, related=(*finding.related, *related))
-
-
-def _is_waived(label: Label, rule: Rule) -> bool:
-    return label.span.source.waives(rule, label.span.line)
-
-
-def _first(pair: tuple[int, Diagnostic]) -> int:
-    return pair[0]
 
 
 def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
@@ -98,7 +94,7 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
         freed = [share.change.address for share in shares if share.more < 0]
         if limit.used + growth > limit.limit:
             for address in asking:
-                freed_by_others = (other for other in freed if other != address)
+                freed_by_others = (releasing for releasing in freed if releasing != address)
                 freed_by_address[address] = (*freed_by_address.get(address, ()), *freed_by_others)
     return {address: freed for address, freed in freed_by_address.items() if freed}
 
@@ -114,14 +110,10 @@ def _report_exceeded(
         if growth > 0
         else f"{limit.used + growth} would then be in use"
     )
-    return Diagnostic(
-        QUOTA,
-        f"{_describe(quota, limit.limit)}; {explanation}",
-        resource.label(("name",) if counted else scaled_by),
-        hint=("" if counted else f"lower `{pointer.dotted(scaled_by)}`, ")
-        + f"delete unused clusters, or {_ASK}",
-        address=str(change.address),
-    )
+    message = f"{_describe(quota, limit.limit)}; {explanation}"
+    lower = "" if counted else f"lower `{pointer.dotted(scaled_by)}`, "
+    place = resource.label(("name",) if counted else scaled_by)
+    return change.finding(QUOTA, message, place, f"{lower}delete unused clusters, or {_ASK}")
 
 
 def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
@@ -129,25 +121,18 @@ def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: in
     nodes = least // share.planned.node
     size = share.change.values.get(("size",))
     need = f"{nodes} node of {size} needs" if nodes == 1 else f"{nodes} nodes of {size} need"
-    return Diagnostic(
-        QUOTA,
-        f"{_describe(quota, limit)}, and {need} {least}: {limits.MIN_NODES_EXCEED}",
-        resource.label(("min_instances",) if nodes > 1 else ("size",)),
-        hint=("lower `min_instances`, " if nodes > 1 else "") + f"use a smaller size, or {_ASK}",
-        address=str(share.change.address),
-    )
+    message = f"{_describe(quota, limit)}, and {need} {least}: {limits.MIN_NODES_EXCEED}"
+    lower, at = ("lower `min_instances`, ", "min_instances") if nodes > 1 else ("", "size")
+    hint = f"{lower}use a smaller size, or {_ASK}"
+    return share.change.finding(QUOTA, message, resource.label((at,)), hint)
 
 
 def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
-    nodes, wanted_nodes = limit // share.planned.node, share.planned.most // share.planned.node
-    return Diagnostic(
-        QUOTA,
-        f"{_describe(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {wanted_nodes}",
-        resource.label(("max_instances",)),
-        hint=f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}",
-        address=str(share.change.address),
-        severity=Severity.WARNING,
-    )
+    nodes, sought = limit // share.planned.node, share.planned.most // share.planned.node
+    message = f"{_describe(quota, limit)}: jobs get at most {counted(nodes, 'node')}, not {sought}"
+    hint = f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}"
+    warning = share.change.finding(QUOTA, message, resource.label(("max_instances",)), hint)
+    return replace(warning, severity=Severity.WARNING)
 
 
 def _describe(quota: Quota, limit: int | None) -> str:
@@ -232,14 +217,12 @@ POOLS = (limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA)
 
 def too_many(change: Change, resource: Resource, limit: Usage, extra: int) -> Diagnostic:
     """Report more pools than the account allows."""
-    return Diagnostic(
-        POOL_LIMIT,
+    message = (
         f"this account is limited to {limit.limit} Batch Pools; it has {limit.used}, and this"
-        f" plan needs {extra} more",
-        resource.label(("name",)),
-        hint="delete an unused pool, or have the limit raised",
-        address=str(change.address),
+        f" plan needs {extra} more"
     )
+    hint = "delete an unused pool, or have the limit raised"
+    return change.finding(POOL_LIMIT, message, resource.label(("name",)), hint)
 
 
 def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
@@ -254,14 +237,12 @@ def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diag
         if at is None or limit is None or not isinstance(vms, int) or change.resource is None:
             continue
         if vms > max(limit, _live_vms(change)):
-            yield Diagnostic(
-                POOL_LIMIT,
+            message = (
                 f"this account is limited to {limit} VMs per Batch Pool, but this one"
-                f" asks for {vms}",
-                change.resource.label(at),
-                hint=f"write {limit} or fewer, or have the limit raised",
-                address=str(change.address),
+                f" asks for {vms}"
             )
+            hint = f"write {limit} or fewer, or have the limit raised"
+            yield change.finding(POOL_LIMIT, message, change.resource.label(at), hint)
 
 
 def _live_vms(change: Change) -> int:

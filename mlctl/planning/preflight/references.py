@@ -37,14 +37,11 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
     elif kind_of(target).declared:
         creation = f"mlctl {target.kind} create -f FILE"
         hint = f"declare it in one of these files, or create it first: {creation}"
-    return Diagnostic(
-        NO_DATASTORE if kind_of(target).arm.own_names else MISSING,
-        f"there is no {noun} `{name}{f'@{label}' if label else ''}`"
-        " in these files or in the workspace",
-        resource.label(edge.at),
-        hint=hint,
-        address=str(resource.address),
-    )
+    rule = NO_DATASTORE if kind_of(target).arm.own_names else MISSING
+    whole = f"{name}@{label}" if label else name
+    message = f"there is no {noun} `{whole}` in these files or in the workspace"
+    address = str(resource.address)
+    return Diagnostic(rule, message, resource.label(edge.at), hint, address=address)
 
 
 def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
@@ -132,8 +129,7 @@ def _declared_users(changes: Sequence[Change]) -> dict[Address, list[Address]]:
 
 
 def _report_deleted(rule: Rule, change: Change, message: str) -> Diagnostic:
-    hint = rule.documented().fix
-    return Diagnostic(rule, message, change.label, hint, address=str(change.address))
+    return change.finding(rule, message, change.label, rule.documented().fix)
 
 
 def _list_some(addresses: Sequence[Address], limit: int = 3) -> str:

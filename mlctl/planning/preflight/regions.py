@@ -32,14 +32,12 @@ def spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnosti
         if price.spot is None or not price.dedicated or price.spot < _SAVES * price.dedicated:
             continue
         saved = (price.dedicated - price.spot) * nodes.most
-        yield Diagnostic(
-            SAVES_NOTHING,
+        message = (
             f"low priority saves {saved:.2f} USD an hour on {nodes.most} nodes of `{nodes.size}` in"
-            f" {place}: {price.spot:g} USD a node as Spot, {price.dedicated:g} dedicated",
-            resource.label(("tier",)),
-            hint="write tier: dedicated, or take another size or region",
-            address=str(change.address),
+            f" {place}: {price.spot:g} USD a node as Spot, {price.dedicated:g} dedicated"
         )
+        hint = "write tier: dedicated, or take another size or region"
+        yield change.finding(SAVES_NOTHING, message, resource.label(("tier",)), hint)
 
 
 def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
@@ -52,14 +50,13 @@ def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
             continue
         place = region(change.resource, None, workspace_region)
         if place != workspace_region:
-            yield Diagnostic(
-                OTHER_REGION,
+            message = (
                 f"the cluster is in {place}, but its workspace in {workspace_region}: transfers"
-                " between them are slower and may cost more",
-                change.resource.label(("location",)),
-                hint=f"remove `location`, or write {workspace_region}",
-                address=str(change.address),
+                " between them are slower and may cost more"
             )
+            hint = f"remove `location`, or write {workspace_region}"
+            label = change.resource.label(("location",))
+            yield change.finding(OTHER_REGION, message, label, hint)
 
 
 NAME_TAKEN = Rule("MLC406", "name-taken", Severity.ERROR)
@@ -70,10 +67,6 @@ def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
     for change in changes:
         holder = live_state.taken.get(change.address)
         if holder is not None and change.action.creates and change.resource:
-            yield Diagnostic(
-                NAME_TAKEN,
-                f"the name `{change.address.name}` is taken in its region: {holder}",
-                change.resource.label(("name",)),
-                hint="choose another name; if Azure accepts it anyway, pass --ignore MLC406",
-                address=str(change.address),
-            )
+            message = f"the name `{change.address.name}` is taken in its region: {holder}"
+            hint = "choose another name; if Azure accepts it anyway, pass --ignore MLC406"
+            yield change.finding(NAME_TAKEN, message, change.resource.label(("name",)), hint)

@@ -23,7 +23,7 @@ from mlctl.pointer import Data, Pointer
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BodyPart:
     """A part of a body, and the pointers that the live body loses first."""
 
     body: dict[str, Data]
@@ -51,7 +51,7 @@ NO_RESTORATION = Restoration()
 _PROPERTIES: Pointer = ("properties",)
 
 
-def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
+def declared_part(change: Change, resource: Resource, scope: Scope) -> BodyPart:
     """Return what the file declares, to be laid over the live body."""
     form, values = resource.form, change.values
     excluded = overwritten_pointers(values, form) + _service_places(change)
@@ -59,7 +59,7 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     if secrets:  # properties of another sort are dropped
         excluded += tuple({at[:-1] for _, marks in secrets for at in marks})
     if change.live is not None and change.action is not Action.REPLACE and not secrets:
-        return Part(encode_fields(values, form, scope), excluded)
+        return BodyPart(encode_fields(values, form, scope), excluded)
     body = encode(values, form, scope)
     if change.live is None and change.replaces is None:
         body = resource.kind.content.complete(body, anonymous=resource.anonymous)
@@ -68,7 +68,7 @@ def declared_part(change: Change, resource: Resource, scope: Scope) -> Part:
     if any(field.at == ("type",) for field in change.fields):  # the properties of another type
         excluded += (_PROPERTIES,) if change.live is not None else ()
     live_values = stored_values(change.live.body, form, scope) if change.live is not None else {}
-    return Part(body, excluded + lost_credentials({**live_values, **values}, form))
+    return BodyPart(body, excluded + lost_credentials({**live_values, **values}, form))
 
 
 def _service_places(change: Change) -> tuple[Pointer, ...]:
@@ -81,14 +81,14 @@ def _service_places(change: Change) -> tuple[Pointer, ...]:
     return (*facts.service_fields, *defaults)
 
 
-def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
+def routed_part(change: Change, routed: Routes, scope: Scope) -> BodyPart:
     """Return the part for a resource whose requests go to these children."""
     kind = kind_of(change.address)
     if change.resource is not None and change.action is not Action.NO_OP:
         part = declared_part(change, change.resource, scope)
     else:
         live = change.live.body if change.live else {}
-        part = Part(
+        part = BodyPart(
             {}, overwritten_pointers({}, form_of_body(kind, live, scope)) + kind.arm.service_fields
         )
     for field in kind.route_fields:
@@ -97,10 +97,10 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
         if value is not None:
             pointer.put(part.body, field.wire, value)
     wires = tuple(field.wire for field in kind.route_fields)
-    return Part(part.body, (*part.without, *wires))
+    return BodyPart(part.body, (*part.without, *wires))
 
 
-def restoration(change: Change, part: Part, scope: Scope) -> Restoration:
+def restoration(change: Change, part: BodyPart, scope: Scope) -> Restoration:
     """Return what a step restores that lays this part over the live body."""
     base = _base_to_restore(change, part)
     fields = _restored_fields(change, part.body, scope)
@@ -110,7 +110,7 @@ def restoration(change: Change, part: Part, scope: Scope) -> Restoration:
     return Restoration(base, fields, routes_before)
 
 
-def _base_to_restore(change: Change, part: Part) -> Mapping[str, Data] | None:
+def _base_to_restore(change: Change, part: BodyPart) -> Mapping[str, Data] | None:
     if change.replaces is not None:
         previous = change.replaces.body
     elif change.live is None and change.unfinished is not None:
@@ -123,10 +123,7 @@ def _base_to_restore(change: Change, part: Part) -> Mapping[str, Data] | None:
 
 
 def _restored_fields(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
-    """Return the places at which a predecessor or live body has what the file does not declare.
-
-    This includes requests that go to a successor.
-    """
+    """Return where a body has what no file declares: as before, or requests to a successor."""
     previous = change.live or change.replaces
     if previous is None:
         return ()

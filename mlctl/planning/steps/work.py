@@ -21,7 +21,7 @@ from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.preflight import references
 from mlctl.planning.steps.bodies import (
     NO_RESTORATION,
-    Part,
+    BodyPart,
     Restoration,
     declared_part,
     restoration,
@@ -128,10 +128,7 @@ _Numbered: TypeAlias = Callable[..., PlanStep]  # makes the step from its `id` a
 
 
 class _Builder:
-    """Collects the steps, with the keys of those that each must wait for.
-
-    A key without a step means that there is nothing to wait for.
-    """
+    """Collects the steps, with the keys of those, if there are any, that each waits for."""
 
     def __init__(self, plan: Plan, graph: Graph) -> None:
         self._plan = plan
@@ -176,10 +173,7 @@ class _Builder:
             yield self._steps[key][0](id=ids[key], needs=waits)
 
     def _delete(self, change: Change) -> None:
-        """Add a delete, after the deletes and updates of what refers to it.
-
-        Children are deleted with their parent.
-        """
+        """Add a delete, after those of what refers to it; children go with their parent."""
         address = change.address
         above = address.up
         subsumed = above in self._deleted
@@ -202,10 +196,10 @@ class _Builder:
             if change.reason is ActionReason.SUPERSEDED:
                 self._steps[_Stage.DELETE, change.address][1].update(written)
 
-    def _put(self, change: Change, part: Part, role: StepRole, needs: set[_Key]) -> None:
+    def _put(self, change: Change, part: BodyPart, role: StepRole, needs: set[_Key]) -> None:
         self._steps[_Stage.PUT, change.address] = self._writing(change, part, role), needs
 
-    def _writing(self, change: Change, part: Part, role: StepRole) -> _Numbered:
+    def _writing(self, change: Change, part: BodyPart, role: StepRole) -> _Numbered:
         resource, target = change.resource, change.address
         return partial(
             PlanStep,
@@ -310,10 +304,7 @@ def _role(change: Change) -> StepRole:
 def _secrets(
     resource: Resource, body: Mapping[str, Data], known: frozenset[str]
 ) -> tuple[Secret, ...]:
-    """Return the secrets of a body that the file has: by field, and by what looks like one.
-
-    `known` are those of all files, which may occur elsewhere, too.
-    """
+    """Return the secrets of a body that the file has, by field or by their looks."""
     document = resource.document
     places = {
         secret_field.wire: (*resource.root, *secret_field.at)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mlctl import files
 from mlctl.backends.ports.backend import Backend
-from mlctl.dataclasses import dataclass, field
+from mlctl.dataclasses import asdict, dataclass, field
 from mlctl.kinds import Address, Scope, kind_of
 from mlctl.kinds.values import state
 from mlctl.planning.model import Unfinished
@@ -147,14 +147,10 @@ class JournalFile:
             "format_version": FORMAT_VERSION,
             "mlctl_version": __version__,
             "backend": self.backend,
-            "workspace": {
-                "subscription": self.scope.subscription,
-                "resource_group": self.scope.resource_group,
-                "workspace": self.scope.workspace,
-            },
+            "workspace": asdict(self.scope),
             "began": self.since,
             "paths": list(self.paths),
-            "owed": _plain(self.unfinished.values()),
+            "owed": [_plain(entry) for entry in self.unfinished.values()],
         }
         content = f"{json.dumps(document, indent=1)}\n".encode()
         try:
@@ -167,18 +163,15 @@ class JournalFile:
             raise _build_error("write", self.path, error) from error
 
 
-def _plain(unfinished: Iterable[Unfinished]) -> list[Data]:
-    return [
-        {
-            "address": str(entry.address),
-            "deleted": entry.deleted,
-            "body": entry.body,
-            "meanwhile": entry.meanwhile,
-            "secrets": list(entry.secrets),
-            "moved": entry.moved,
-        }
-        for entry in unfinished
-    ]
+def _plain(entry: Unfinished) -> Data:
+    return {
+        "address": str(entry.address),
+        "deleted": entry.deleted,
+        "body": entry.body,
+        "meanwhile": entry.meanwhile,
+        "secrets": list(entry.secrets),
+        "moved": entry.moved,
+    }
 
 
 def _read(path: Path) -> JournalFile | None:
@@ -198,13 +191,7 @@ def _read(path: Path) -> JournalFile | None:
 
 
 def _parse(document: Data, path: Path) -> JournalFile:
-    """Parse a journal.
-
-    Raises:
-        ValueError: it is not a journal.
-        KeyError: it names an unknown kind.
-        JournalError: it is from a newer mlctl.
-    """
+    """Parse a journal; ValueError or KeyError if it is none, JournalError if it is newer."""
     version = document.get("format_version") if isinstance(document, dict) else None
     numbers = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", version) if isinstance(version, str) else None
     if numbers and [*map(int, numbers.groups())] > [*map(int, FORMAT_VERSION.split("."))]:

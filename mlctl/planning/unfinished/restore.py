@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from mlctl.backends.ports.backend import Live
+from mlctl.dataclasses import replace
 from mlctl.kinds import Address, Resource, Scope, kind_of, routes
 from mlctl.kinds.values import (
     Values,
@@ -26,11 +26,7 @@ NOTE = "an unfinished apply"
 
 
 def restore_values(
-    unfinished: Unfinished,
-    resource: Resource,
-    desired: Values,
-    scope: Scope,
-    ownership: Ownership,
+    unfinished: Unfinished, resource: Resource, desired: Values, scope: Scope, ownership: Ownership
 ) -> Values:
     """Return a recreated resource's values: the files', over those that it had.
 

@@ -11,7 +11,7 @@ from mlctl.rehearsal.evidence import Evidence
 from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.rehearsal.scoring.lines import Script
-from mlctl.rehearsal.scoring.outcome import Failure, FileWrite, RehearsalOutcome
+from mlctl.rehearsal.scoring.outcome import FileWrite, RehearsalOutcome
 
 _ENOUGH = 6  # mini-batches on one worker, before its memory is judged
 _WARM = 2  # of them at the start, which fill caches
@@ -39,15 +39,6 @@ class CalmScoring:
         """Whether two equal runs give the same rows."""
         common = self.first.scored.keys() & self.again.scored.keys()
         return all(self.first.rows(number) == self.again.rows(number) for number in common)
-
-    @property
-    def stable_names(self) -> bool:
-        """Whether two equal runs write files of the same names."""
-        return self.first.files.keys() == self.again.files.keys()
-
-    def stable_files(self) -> set[str]:
-        """Return the files that are the same in two equal runs."""
-        return {name for name in self.first.files if equal_files(self.first, self.again, name)}
 
 
 def equal_files(run: RehearsalOutcome, other_run: RehearsalOutcome, name: str) -> bool:
@@ -82,16 +73,12 @@ def _failures(first: RehearsalOutcome) -> Iterator[Evidence]:
     for failure in first.failures:
         if failure.mini_batch in first.failed:
             rule = rules.SLOW_RUN if failure.type == "Timeout" else rules.FAILING
+            error = f"{failure.type}: {failure.message}" if failure.message else failure.type
             reason = (
-                "takes longer than its timeout" if rule is rules.SLOW_RUN else _error_text(failure)
+                "takes longer than its timeout" if rule is rules.SLOW_RUN else f"fails: {error}"
             )
             yield Evidence(rule, f"mini-batch {failure.mini_batch} {reason}", failure.place)
             return
-
-
-def _error_text(failure: Failure) -> str:
-    type_, message = failure.type, failure.message
-    return f"fails: {type_}" + (f": {message}" if message else "")
 
 
 def _short_results(calm: CalmScoring, script: Script) -> Iterator[Evidence]:

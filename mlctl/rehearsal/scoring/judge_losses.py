@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-from mlctl.diagnostics import Rule
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import CodeLine, Evidence
 from mlctl.rehearsal.losses import Moment
 from mlctl.rehearsal.scoring.judge_calm import CalmScoring, equal_files
 from mlctl.rehearsal.scoring.lines import Script
-from mlctl.rehearsal.scoring.outcome import Failure, FileWrite, Kill, RehearsalOutcome, Status
+from mlctl.rehearsal.scoring.outcome import FileWrite, Kill, RehearsalOutcome, Status
 
 _LOCKS = ("FileExistsError", "BlockingIOError", "Timeout", "Locked", "LockTimeout")
 _BUSY = (errno.EEXIST, errno.EADDRINUSE, errno.EWOULDBLOCK, errno.EACCES)
@@ -71,15 +70,10 @@ def _failures(run: RehearsalOutcome, calm: CalmScoring, script: Script) -> Itera
             place = failure.place or script.run()
             yield Evidence(rules.LEFT_LOCK, why, place, kill.loss.number)
         elif fatal:
-            rule, cut = _rule_of(failure, run, kill)
+            halves = kill.loss.moment is Moment.WRITE  # the next attempt failed to read the file
+            rule = rules.HALF_WRITTEN if halves else rules.INPUT_LOST
+            cut = _first_write(run, failure.mini_batch) if halves else None
             yield Evidence(rule, why, cut or failure.place or script.run(), kill.loss.number)
-
-
-def _rule_of(failure: Failure, run: RehearsalOutcome, kill: Kill) -> tuple[Rule, CodeLine | None]:
-    """Choose the rule: a half-written file, if the next attempt failed to read it."""
-    if kill.loss.moment is Moment.WRITE:
-        return rules.HALF_WRITTEN, _first_write(run, failure.mini_batch)
-    return rules.INPUT_LOST, None
 
 
 def _first_write(run: RehearsalOutcome, mini_batch: int | None) -> CodeLine | None:
@@ -121,10 +115,10 @@ def _row_differences(
 def _file_differences(
     run: RehearsalOutcome, calm: CalmScoring, script: Script
 ) -> Iterator[Evidence]:
-    if not calm.stable_names:
+    if calm.first.files.keys() != calm.again.files.keys():  # of two equal runs
         yield from _extra_files(run, calm, script)
         return
-    stable = calm.stable_files()
+    stable = {name for name in calm.first.files if equal_files(calm.first, calm.again, name)}
     for name in sorted(run.files.keys() | calm.first.files.keys()):
         if _is_unfinished(name) or (name in calm.first.files and name not in stable):
             continue

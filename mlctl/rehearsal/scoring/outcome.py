@@ -39,7 +39,6 @@ class FileWrite:
     operation: str
     place: CodeLine | None
     mini_batch: int | None
-    attempt: int
     worker: str
 
 
@@ -57,7 +56,6 @@ class Failure:
     """A failed attempt; `mini_batch` is None for `init`. `text` is the traceback."""
 
     mini_batch: int | None
-    attempt: int
     type: str
     message: str
     errno: int | None
@@ -113,6 +111,12 @@ class RehearsalOutcome:
         score = self.scored.get(mini_batch)
         return Counter(self.plain(row) for row in score.rows) if score else Counter()
 
+    def append_rows(self, file: Path) -> None:
+        """Write the rows of all mini-batches in order, as `append_row` does."""
+        rows = [row for number in sorted(self.scored) for row in self.scored[number].rows]
+        text = "".join(f"{row}\n" for row in rows)
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+
     def all_rows(self) -> Counter[str]:
         """Return the rows of the whole run."""
         total: Counter[str] = Counter()
@@ -156,9 +160,9 @@ class Record:
     def note(self, message: Mapping[str, Any], mini_batch: int | None, worker: str) -> None:
         """Record a message before the result: a file that is written, a port that is opened."""
         if "wrote" in message:
-            place, attempt = CodeLine.from_message(message["place"]), self.attempts[mini_batch]
+            place = CodeLine.from_message(message["place"])
             self.outcome.writes.append(
-                FileWrite(message["wrote"], message["how"], place, mini_batch, attempt, worker)
+                FileWrite(message["wrote"], message["how"], place, mini_batch, worker)
             )
         elif "bound" in message:
             self.outcome.ports.append(
@@ -192,10 +196,9 @@ class Record:
 
     def add_failure(self, mini_batch: int | None, message: Mapping[str, Any]) -> Failure:
         """Record a failed attempt or `init`; a mini-batch without tries left has failed."""
-        error, attempt = message["failed"], self.attempts[mini_batch]
+        error = message["failed"]
         failure = Failure(
             mini_batch=mini_batch,
-            attempt=attempt,
             type=error["type"],
             message=error["message"],
             errno=error.get("errno"),
@@ -205,7 +208,7 @@ class Record:
         self.outcome.failures.append(failure)
         if mini_batch is None:
             self.outcome.status = Status.FAILED
-        elif attempt >= self.deployment.tries:
+        elif self.attempts[mini_batch] >= self.deployment.tries:
             self.outcome.failed.add(mini_batch)
             self._count(len(self.mini_batches[mini_batch]))
         return failure

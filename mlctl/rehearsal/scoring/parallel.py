@@ -121,16 +121,10 @@ def _is_parallel(data: Mapping[str, Data]) -> bool:
 def _is_tabular(step: ParallelStep) -> bool:
     """Whether the input that is split is an MLTable that is opened directly."""
     match = _INPUT.fullmatch(str(step.setting("input_data") or ""))
-    settings: dict[str, Data] = {}
-    for part in (step.runs, step.step) if match else ():
-        declared = part.mapping("inputs").get(match[1]) if match else None
-        settings |= declared if isinstance(declared, dict) else {}
+    if match is None:
+        return False
+    settings = {**step.runs.mapping("inputs", match[1]), **step.step.mapping("inputs", match[1])}
     return settings.get("type") == "mltable" and settings.get("mode") == "direct"
-
-
-def _input(step: ParallelStep, name: str) -> Data:
-    value = step.step.mapping("inputs").get(name)
-    return value if value is not None else step.runs.mapping("inputs").get(name)
 
 
 def _arguments(step: ParallelStep, text: str) -> tuple[str, ...]:
@@ -153,7 +147,9 @@ def _arguments(step: ParallelStep, text: str) -> tuple[str, ...]:
 
 def _value(step: ParallelStep, name: str) -> str | None:
     """Return a literal, or the path of a local file or folder; None for anything else."""
-    value = _input(step, name)
+    value = step.step.mapping("inputs").get(name)
+    if value is None:
+        value = step.runs.mapping("inputs").get(name)
     if isinstance(value, dict):
         value = value.get("path", value.get("default"))
         if isinstance(value, str):

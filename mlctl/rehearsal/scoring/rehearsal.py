@@ -16,7 +16,7 @@ from mlctl.rehearsal.scoring.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.scoring.judge_calm import CalmScoring
 from mlctl.rehearsal.scoring.lines import Script
 from mlctl.rehearsal.scoring.outcome import Failure, RehearsalOutcome
-from mlctl.rehearsal.scoring.run import KillTargets, Order, ScoringRun, ScriptFails
+from mlctl.rehearsal.scoring.run import KillTargets, RunOrder, ScoringRun, ScriptFails
 from mlctl.rehearsal.stage import KillSchedule, Stage
 from mlctl.simulator.engine.rng import generator
 
@@ -46,7 +46,7 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
         ScriptFails: the script cannot be imported, or its `init` fails.
     """
     batches = inputs.mini_batches(deployment.mini_batch_size)
-    order = Order(
+    order = RunOrder(
         key=f"{plan.seed}/first", inputs=inputs, mini_batches=batches, order=range(len(batches))
     )
     script = Script.read(
@@ -85,7 +85,7 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: KillSchedule, stage: 
 
 
 def _run(
-    stage: Stage, deployment: Deployment, order: Order, name: str, total: int
+    stage: Stage, deployment: Deployment, order: RunOrder, name: str, total: int
 ) -> RehearsalOutcome:
     """Run once in a new folder."""
     stage.progress(name, total)
@@ -95,17 +95,15 @@ def _run(
     )
     outcome = scoring.run()
     if deployment.output_action == APPEND_ROW:
-        rows = [row for number in sorted(outcome.scored) for row in outcome.scored[number].rows]
-        text = "".join(f"{row}\n" for row in rows)
-        (outcome.output / deployment.output_file_name).write_text(
-            text, encoding="utf-8", errors="backslashreplace"
-        )
+        outcome.append_rows(outcome.output / deployment.output_file_name)
     if not stage.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
 
 
-def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: int) -> CalmScoring:
+def _calm(
+    deployment: Deployment, order: RunOrder, seed: int, stage: Stage, total: int
+) -> CalmScoring:
     alone = replace(deployment, nodes=1, slots=1)
     first = _run(stage, deployment, order, "calm", total)
     again = replace(order, key=f"{seed}/again", trace=True)
@@ -137,7 +135,7 @@ def _check_stand_ins(calm: CalmScoring) -> None:
     for number, scored in calm.again.scored.items():
         if scored.caught and (scored.length or 0) < calm.inputs.elements(calm.mini_batches[number]):
             type_, message, place = scored.caught[-1]
-            raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
+            raise ScriptFails(Failure(number, type_, message, None, place, ""), packages)
 
 
 def _kill_targets(calm: CalmScoring) -> KillTargets:
@@ -167,7 +165,7 @@ def _losses(
     return [(f"kill-{kill.number}", [kill]) for kill in kills if plan.only in (None, kill.number)]
 
 
-def _swallowed(deployment: Deployment, order: Order, stage: Stage, total: int) -> list[Evidence]:
+def _swallowed(deployment: Deployment, order: RunOrder, stage: Stage, total: int) -> list[Evidence]:
     """Check what `run` does if the first file of the first mini-batch is missing."""
     names = order.mini_batches[0]
     missing = (f"{names[0]}.missing", *names[1:])

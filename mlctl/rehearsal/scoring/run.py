@@ -51,7 +51,7 @@ class KillTargets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunOrder:
     """How to run: losses, the mini-batches in order, traced or not.
 
     `key` seeds the hashes of its workers.
@@ -72,7 +72,7 @@ class ScoringRun:
     def __init__(
         self,
         deployment: Deployment,
-        order: Order,
+        order: RunOrder,
         interpreter: Interpreter,
         folder: Path,
         environment: Mapping[str, str],
@@ -94,11 +94,7 @@ class ScoringRun:
         self.returns: list[tuple[float, int]] = []  # when lost nodes return
 
     def run(self) -> RehearsalOutcome:
-        """Run to the end.
-
-        Raises:
-            ScriptFails: the script fails without a loss.
-        """
+        """Run to the end."""
         try:
             for node in range(self.deployment.nodes):
                 self._node(node, 0.0)
@@ -260,7 +256,7 @@ class ScoringRun:
         if state.end < inf:
             state.receive(self.record, self.deployment.timeout)
             self.record.add_span(state.span(at, "lost"))
-            place = state.stopped_line()
+            place = CodeLine.from_message((state.answer or {}).get("held"))
         if state.mini_batch is not None:
             self.record.attempts[state.mini_batch] -= 1  # a loss is not a try
         state.drop()
@@ -337,10 +333,6 @@ class SlotState:
     def span(self, now: float, state: str) -> SlotSpan:
         """Return what the slot did until now."""
         return SlotSpan(self.slot.node, self.slot.number, self.start, now, self.mini_batch, state)
-
-    def stopped_line(self) -> CodeLine | None:
-        """Return the line at which the worker was stopped, if any."""
-        return CodeLine.from_message((self.answer or {}).get("held"))
 
     def drop(self) -> None:
         """End the worker."""

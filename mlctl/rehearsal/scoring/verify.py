@@ -45,9 +45,9 @@ def verify(
         rows = list(
             _of_mini_batches([int(match[1]) for match in numbers if match], inputs.names, size)
         )
-    keys = Counter(
-        name for row in rows for name in _named(row if key is None else row[key - 1 : key], names)
-    )
+    cells = (row if key is None else row[key - 1 : key] for row in rows)
+    plain = ({cell.strip().strip("'\"[]() ").rpartition("/")[2] for cell in row} for row in cells)
+    keys = Counter(name for row in plain for name in row & names)
     missing = sorted(names - keys.keys())
     if missing:
         have = "has" if len(missing) == 1 else "have"
@@ -85,11 +85,6 @@ def _rows(results: Path) -> Iterator[list[str]]:
         except (OSError, UnicodeDecodeError):
             continue
         yield from (row for row in csv.reader(text.splitlines()) if row)
-
-
-def _named(cells: list[str], names: set[str]) -> Iterator[str]:
-    matching = {cell.strip().strip("'\"[]() ").rpartition("/")[2] for cell in cells} & names
-    yield from matching
 
 
 def _list(names: list[str]) -> str:

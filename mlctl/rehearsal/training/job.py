@@ -6,10 +6,10 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from mlctl import files
+from mlctl.dataclasses import replace
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
 from mlctl.rehearsal import folders

@@ -16,7 +16,7 @@ from mlctl.rehearsal.training.cuts import checkpoints
 from mlctl.rehearsal.training.model import Life, Saved, Trained
 
 _WHOLE = 0.95  # of the calm run's lines; a run that executes so many has started over
-_TWICE = 2.0
+_TWICE, _MOST_TIMES = 2.0, 1000
 _WRITING_S = 60.0  # a checkpoint's duration, for Young's interval
 
 
@@ -59,10 +59,11 @@ def rare_checkpoints(life: Life, length: float | None, rate: float) -> Iterator[
     longer = slowdown(longest, rate)
     if longer < _TWICE:
         return
+    times_longer = f"{longer:.1f} times" if longer < _MOST_TIMES else "thousands of times"
     why = (
         f"{longest / 3600:.1f} h pass without a checkpoint: at {rate:.3g} losses an hour it takes"
-        f" {_times(longer)} as long; Young's interval is {_minutes(rate)} for a checkpoint of one"
-        " minute"
+        f" {times_longer} as long; Young's interval is {young_interval(rate) / 60:.0f} minutes for"
+        " a checkpoint of one minute"
     )
     yield Evidence(rules.RARE_CHECKPOINTS, why, _first_line(saved) or _first_line(life.writes))
 
@@ -76,14 +77,6 @@ def slowdown(stretch: float, rate: float) -> float:
 def young_interval(rate: float) -> float:
     """Return Young's interval in seconds for so many losses an hour."""
     return sqrt(2 * _WRITING_S * 3600 / rate) if rate > 0 else inf
-
-
-def _times(longer: float) -> str:
-    return f"{longer:.1f} times" if longer < 1000 else "thousands of times"  # noqa: PLR2004
-
-
-def _minutes(rate: float) -> str:
-    return f"{young_interval(rate) / 60:.0f} minutes"
 
 
 def writes_outside(life: Life) -> Iterator[Evidence]:
@@ -176,12 +169,15 @@ class _Restart:
     def failure(self, settled: frozenset[str]) -> Evidence:
         """Check whether it fails to restart: on half a file, or on leftovers of an earlier life."""
         log, saved = self.last.log, _first_line(self.previous.saved)
+        lines = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
         error = log.rstrip().rpartition("\n")[2]
         why = f"the training fails {self.after_kill}: {error}"
         fails_anyway = rules.RESTART_FAILS.code in settled or "FileExistsError" in log
         if self.halves and not fails_anyway:
             return self.evidence(rules.HALF_CHECKPOINT, why, self.previous.stopped_at or saved)
-        return self.evidence(rules.RESTART_FAILS, why, _last_line(log) or saved)
+        return self.evidence(
+            rules.RESTART_FAILS, why, CodeLine.from_message(lines[-1]) if lines else saved
+        )
 
     def lost_progress(self) -> Evidence | None:
         """Check whether it starts over although a checkpoint exists, or was lost with the node."""
@@ -221,7 +217,12 @@ class _Restart:
         if twice or missing:
             steps = f"{twice.total()} steps are duplicated"
             difference = steps if twice else f"{missing.total()} are missing"
-            logs = [write for write in calm.lives[0].saved if _is_metric_log(write, calm)]
+            logs = [
+                write
+                for write in calm.lives[0].saved
+                if write.path in calm.metric_files
+                or (write.path.startswith("mlruns/") and "/metrics/" in write.path)
+            ]
             why = f"of the metrics {difference} {self.after_kill}"
             yield self.evidence(rules.METRIC_STEPS, why, _first_line(logs))
 
@@ -236,17 +237,6 @@ class _Restart:
                 why = f"`{name}` differs from the calm run {self.after_kill}"
                 yield self.evidence(rule, why, place)
                 return
-
-
-def _last_line(log: str) -> CodeLine | None:
-    """Return the last line of the user's code in a traceback."""
-    matches = re.findall(r'File "[^"]*/nodes/\d+-\d+/code/([^"]+)", line (\d+)', log)
-    return CodeLine(matches[-1][0], int(matches[-1][1])) if matches else None
-
-
-def _is_metric_log(write: Saved, calm: Trained) -> bool:
-    of_mlflow = write.path.startswith("mlruns/") and "/metrics/" in write.path
-    return of_mlflow or write.path in calm.metric_files
 
 
 def _first_line(writes: list[Saved]) -> CodeLine | None:

@@ -10,6 +10,7 @@ import csv
 import json
 import os
 import select
+import shlex
 import shutil
 import subprocess
 import time
@@ -20,21 +21,111 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.dataclasses import dataclass
+from mlctl.rehearsal import folders
 from mlctl.rehearsal.evidence import CodeLine
-from mlctl.rehearsal.folders import snapshot
 from mlctl.rehearsal.process import Interpreter, Silence, TooLate, end_tree
 from mlctl.rehearsal.training.model import Cut, Life, Metrics, Saved, Trained, Training
-from mlctl.rehearsal.training.node import KEPT, TrainingNode
-from mlctl.simulator.control_plane.jobs.mlflow_store import begin_run, metric_values
+from mlctl.simulator.control_plane.jobs.mlflow_store import (
+    begin_run,
+    metric_values,
+    sets_experiment,
+)
 
 _CHUNK = 1 << 16
+KEPT = ("outputs", "logs")
+_ROOT = Path(__file__).parents[3]
+_START = """\
+import sys
+sys.path.insert(0, {folder!r})
+from mlctl.rehearsal.worker.trainer import watch
+sys.path.remove({folder!r})
+watch()
+"""
 _RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
 _LAST = 4000  # bytes of a log
-_COMMAND = Path(__file__).parents[1] / "worker" / "command.py"
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class TrainingNode:
+    """A process of a training job, with a folder that is lost with it, and one that is kept."""
+
+    training: Training
+    folder: Path
+    kept_folder: Path
+    rank: int
+
+    @property
+    def code(self) -> Path:
+        """Return the working folder of the command."""
+        return self.folder / "code"
+
+    @property
+    def command(self) -> str:
+        """Return the command, with the paths of the job's own outputs."""
+        command = self.training.command
+        for name in self.training.outputs:
+            command = command.replace(
+                f"${{{{outputs.{name}}}}}", shlex.quote(str(self.kept_folder / "named" / name))
+            )
+        return command
+
+    def lay_out(self, python: str) -> None:
+        """Create the code with links to kept folders, programs named `python`, and the rest."""
+        folders.copy_code(self.code, self.training.code, self.kept_folder.parents[2])
+        for name in KEPT:
+            shutil.rmtree(self.code / name, ignore_errors=True)
+            (self.code / name).symlink_to(self.kept_folder / name)
+        for name in ("bin", "hook", "tmp", "home"):
+            (self.folder / name).mkdir()
+        (self.folder / "hook" / "sitecustomize.py").write_text(_START.format(folder=str(_ROOT)))
+        for name in ("python", "python3"):
+            program = self.folder / "bin" / name
+            program.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -B "$@"\n')
+            program.chmod(0o755)
+
+    def variables(self, python: str, environment: Mapping[str, str], run: str) -> dict[str, str]:
+        """Return the environment: the user's, the job's, and what the service adds."""
+        python_path = environment.get("PYTHONPATH")
+        programs = [str(self.folder / "bin"), str(Path(python).parent)]
+        training = self.training
+        peers = folders.pytorch_peers(self.rank, training.processes, training.ranks)
+        declared = {**training.variables, **(peers if training.distributed else {})}
+        return {
+            **folders.variables(self.folder, environment, declared),
+            "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(self.folder / "hook"), *([python_path] if python_path else [])]
+            ),
+            "MLFLOW_TRACKING_URI": (self.kept_folder / "mlruns").as_uri(),
+            "MLFLOW_ALLOW_FILE_STORE": "true",
+            **({} if sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
+        }
+
+    def name_of(self, path: str) -> str:
+        """Return the name of a path below the kept folder, or below the node."""
+        full = Path(path)
+        for name in KEPT:
+            if full.is_relative_to(self.code / name):
+                full = self.kept_folder / name / full.relative_to(self.code / name)
+        if full.is_relative_to(self.kept_folder):
+            return full.relative_to(self.kept_folder).as_posix()
+        if full.is_relative_to(self.folder):
+            return full.relative_to(self.folder).as_posix()
+        return str(full)
+
+    @property
+    def log_file(self) -> Path:
+        """Return where the command writes its output."""
+        return self.folder / "log.txt"
+
+    def log(self) -> str:
+        """Read the command's output."""
+        exists = self.log_file.is_file()
+        return self.log_file.read_bytes().decode(errors="replace") if exists else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunConditions:
     """How a run is started; `outside` are files that another run has left outside kept folders."""
 
     interpreter: Interpreter
@@ -44,7 +135,7 @@ class Conditions:
 
 
 def train(
-    training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
+    training: Training, conditions: RunConditions, folder: Path, cuts: Sequence[Cut] = ()
 ) -> Trained:
     """Run the command, and again after each cut, on new nodes with the same outputs."""
     kept_folder = folder / "kept"
@@ -69,7 +160,7 @@ def train(
             break  # also if it ended before its cut
     files = {
         name: content
-        for name, content in snapshot(kept_folder).items()
+        for name, content in folders.snapshot(kept_folder).items()
         if not name.startswith("mlruns/")
     }
     return Trained(kept_folder, lives, files, metrics, names)
@@ -79,7 +170,7 @@ class _Life:
     """One life: started, listened to, ended."""
 
     def __init__(
-        self, nodes: Sequence[TrainingNode], conditions: Conditions, cut: Cut, run: str
+        self, nodes: Sequence[TrainingNode], conditions: RunConditions, cut: Cut, run: str
     ) -> None:
         self.nodes, self.conditions, self.cut, self.run = nodes, conditions, cut, run
         self.life = Life()
@@ -112,25 +203,13 @@ class _Life:
         interpreter = self.conditions.interpreter
         for node in self.nodes:
             node.lay_out(interpreter.python)
-        order = self.nodes[0].folder / "command.json"
-        message = {
-            "words": ["/bin/sh", "-c", self.nodes[0].command],
-            "memory": interpreter.memory,
-            "alone": interpreter.alone,
-            "parent": os.getpid(),
-            "processes": [self._process(node, report) for node in self.nodes],
-        }
-        order.write_text(json.dumps(message), encoding="utf-8")
-        with self.nodes[0].log_file.open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 - the user's own command is the point
-                interpreter.command(_COMMAND, str(order)),
-                env=interpreter.environment(self.conditions.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(report,),
-                start_new_session=True,
-            )
+        return interpreter.start_command(
+            ["/bin/sh", "-c", self.nodes[0].command],
+            [self._process(node, report) for node in self.nodes],
+            self.nodes[0].folder / "command.json",
+            self.conditions.environment,
+            (report,),
+        )
 
     def _process(self, node: TrainingNode, report: int) -> dict[str, Any]:
         """Describe one process to the program that starts the command."""
@@ -140,7 +219,7 @@ class _Life:
             "inode": os.fstat(report).st_ino,
             "rank": node.rank,
             "code": str(node.code),
-            "kept": node.kept_paths(),
+            "kept": [str(node.kept_folder), *(str(node.code / name) for name in KEPT)],
             "outside": sorted(self.conditions.outside),
             "pause": cut.line,
             "change": cut.change,
@@ -265,16 +344,14 @@ def _read_steps(file: Path) -> Iterator[int]:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
-    entries: Iterator[Any] = _rows(lines, file.suffix) if "sv" in file.suffix else _objects(lines)
-    for entry in entries:
-        step = _step(entry)
-        if step is not None:
-            yield step
-
-
-def _rows(lines: list[str], suffix: str) -> Iterator[dict[Any, Any]]:
+    entries: Iterator[Any] = _objects(lines)
+    if "sv" in file.suffix:
+        entries = csv.DictReader(lines, delimiter="\t" if file.suffix == ".tsv" else ",")
     with suppress(csv.Error):
-        yield from csv.DictReader(lines, delimiter="\t" if suffix == ".tsv" else ",")
+        for entry in entries:
+            step = _step(entry)
+            if step is not None:
+                yield step
 
 
 def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:

@@ -26,7 +26,7 @@ from mlctl.rehearsal.training.judge import (
     starts_over,
     writes_outside,
 )
-from mlctl.rehearsal.training.lives import Conditions, train
+from mlctl.rehearsal.training.lives import RunConditions, train
 from mlctl.rehearsal.training.model import Cut, Trained, Training
 from mlctl.simulator.engine.processes import Poisson, PreemptionProcess, Shock, eviction_rate
 from mlctl.simulator.engine.rng import uniform
@@ -103,7 +103,7 @@ class _Rehearsal:
         losses = self.plan.schedule
         self.stage.progress(name, 2 + (1 if losses.weather or losses.only else losses.kills))
         seed = int(uniform(f"rehearsal/{losses.seed}/training/{hashes}") * _HASH_SEEDS)
-        conditions = Conditions(
+        conditions = RunConditions(
             self.stage.interpreter, self.stage.environment, seed, frozenset(self.outside)
         )
         trained = train(self.training, conditions, self.stage.folder / "runs" / name, lost)
@@ -152,7 +152,13 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
             runs.append((number, lost, run))
             settled = frozenset(item.rule.code for item in evidence)
             observed = judge(run, calm, number, halves=lost[0].halves, settled=settled)
-            evidence += (_at_its_loop(item, training.code) for item in observed)
+            for item in observed:
+                place = item.place
+                if (
+                    item.rule is rules.FROM_ZERO and place is not None
+                ):  # not the write, but the loop
+                    place = place.loop_around(training.code)
+                evidence.append(replace(item, place=place))
             rehearsal.drop(run)
     except (KeyboardInterrupt, TooLate) as error:
         stopped = error
@@ -162,13 +168,6 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
     return TrainingRehearsal(
         training, plan, first, tuple(runs), first_of_each(evidence), tuple(unlike), stopped
     )
-
-
-def _at_its_loop(item: Evidence, code: Path) -> Evidence:
-    """Move a finding about starting over from the checkpoint's write to the loop."""
-    if item.rule is not rules.FROM_ZERO or item.place is None:
-        return item
-    return replace(item, place=item.place.loop_around(code))
 
 
 def _losses(
@@ -207,17 +206,12 @@ def equal_contents(first: Content, second: Content) -> bool:
         return True
     if first.lines is None or second.lines is None or len(first.lines) != len(second.lines):
         return False
-    return all(map(_equal_lines, first.lines, second.lines))
-
-
-def _equal_lines(first: str, second: str) -> bool:
-    if _NUMBER.sub("#", first) != _NUMBER.sub("#", second):
+    texts = ["\n".join(content.lines) for content in (first, second) if content.lines]
+    if len({_NUMBER.sub("#", text) for text in texts}) > 1:
         return False
     return all(
-        isclose(float(number), float(other_number), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-        for number, other_number in zip(
-            _NUMBER.findall(first), _NUMBER.findall(second), strict=True
-        )
+        isclose(*map(float, pair), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        for pair in zip(*map(_NUMBER.findall, texts), strict=True)
     )
 
 

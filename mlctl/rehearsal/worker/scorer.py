@@ -53,9 +53,36 @@ class DriverModules:
             vars(module)["EntryScript"] = type("EntryScript", (), attributes)
 
 
-def install_driver(output: str, logs: str, working: str) -> None:
-    """Provide the driver's modules if the user's Python has none."""
-    sys.meta_path.append(DriverModules(output, logs, working))
+def install_driver(script: str, order: dict[str, Any]) -> None:
+    """Let a script import from its folder, and the driver's modules if its Python has none."""
+    sys.path.insert(0, os.path.dirname(script))
+    sys.meta_path.append(DriverModules(order["output"], order["logs"], os.getcwd()))
+
+
+def imported(script: str) -> dict[str, Any]:
+    """Import a scoring script, and let it initialise; its names."""
+    with builtins.open(script, "rb") as file:
+        program = compile(file.read(), script, "exec")
+    module = type(sys)("entry_module")
+    module.__file__ = script
+    sys.modules["entry_module"] = module
+    exec(program, module.__dict__)
+    if not callable(module.__dict__.get("run")):
+        raise AttributeError("the script has no function `run`")  # noqa: TRY004
+    if callable(module.__dict__.get("init")):
+        module.__dict__["init"]()
+    return module.__dict__
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return the end of a traceback, without the lines of this program."""
+    import traceback
+
+    trace = error.__traceback__
+    own = os.path.dirname(__file__)
+    while trace is not None and os.path.dirname(trace.tb_frame.f_code.co_filename) == own:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))[-4000:]
 
 
 def context_of(run: Any, order: dict[str, Any]) -> tuple[Any, ...]:
@@ -129,25 +156,14 @@ class Scorer(Watched):
         self.pipes.wait_for_ever()
 
     def load(self, order: dict[str, Any]) -> dict[str, Any]:
-        sys.path.insert(0, os.path.dirname(self.script))
-        install_driver(order["output"], order["logs"], os.getcwd())
+        install_driver(self.script, order)
         if order["stand_ins"]:
             from mlctl.rehearsal.worker.stand_ins import Finder
 
             self.finder = Finder(self.tracer.code)
             sys.meta_path.append(self.finder)
-        with builtins.open(self.script, "rb") as file:
-            program = compile(file.read(), self.script, "exec")
-        module = type(sys)("entry_module")
-        module.__file__ = self.script
-        sys.modules["entry_module"] = module
-        self.module = module.__dict__
         self.counts = True
-        exec(program, self.module)
-        if not callable(self.module.get("run")):
-            raise AttributeError("the script has no function `run`")  # noqa: TRY004
-        if callable(self.module.get("init")):
-            self.module["init"]()
+        self.module = imported(self.script)
         if order.get("table"):
             import pickle
 
@@ -178,9 +194,6 @@ class Scorer(Watched):
         source = error.filename if isinstance(error, SyntaxError) else None
         if source is not None and source.startswith(self.tracer.code):
             place = [source[len(self.tracer.code) :], getattr(error, "lineno", None) or 1]
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-            trace = trace.tb_next
         for frame, line in traceback.walk_tb(error.__traceback__):
             if frame.f_code.co_filename.startswith(self.tracer.code):
                 place = [frame.f_code.co_filename[len(self.tracer.code) :], line]
@@ -189,7 +202,7 @@ class Scorer(Watched):
             "message": str(error)[:500],
             "errno": getattr(error, "errno", None),
             "place": place,
-            "text": "".join(traceback.format_exception(type(error), error, trace))[-4000:],
+            "text": traceback_of(error),
         }
 
 

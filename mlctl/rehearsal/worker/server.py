@@ -11,9 +11,14 @@ import logging
 import os
 import sys
 import time
-import traceback
 
-from mlctl.rehearsal.worker.scorer import context_of, install_driver, rows_of
+from mlctl.rehearsal.worker.scorer import (
+    context_of,
+    imported,
+    install_driver,
+    rows_of,
+    traceback_of,
+)
 
 TYPE_CHECKING = False  # workers start often, so imports are kept few
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 # The service separates the columns of a frame that `run` returns by spaces, but by commas for its
 # own driver of MLflow models (azureml-examples: imagenet-classifier, heart-classifier-mlflow).
 _FRAMES, _DRIVER = " ", ","
-_MOST_TEXT = 4000  # characters of a traceback that are sent
+_MOST_TEXT = 4000  # characters of an error that are sent
 
 
 class Server:
@@ -43,15 +48,9 @@ class Server:
             try:
                 answer = self.obey(order)
             except BaseException as error:  # SystemExit too: the service counts it as a failure
-                trace = error.__traceback__
-                while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-                    trace = trace.tb_next
-                text = "".join(traceback.format_exception(type(error), error, trace))
+                text = traceback_of(error)
                 print(text, file=sys.stderr, end="")
-                answer = {
-                    "failed": f"{type(error).__name__}: {error}"[:_MOST_TEXT],
-                    "trace": text[-_MOST_TEXT:],
-                }
+                answer = {"failed": f"{type(error).__name__}: {error}"[:_MOST_TEXT], "trace": text}
             answer["seconds"] = time.perf_counter() - began
             sys.stdout.flush()
             self.pipes.send(id=order["id"], **answer)
@@ -60,7 +59,11 @@ class Server:
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
         """Answer an order; raises what the script raises."""
         if "init" in order:
-            return self.load(order)
+            # As on the service, a script's messages from INFO on are in the logs.
+            logging.basicConfig(level=logging.INFO, format="%(levelname)s:%(name)s:%(message)s")
+            install_driver(self.script, order)
+            self.module = imported(self.script)
+            return {}
         run = self.module["run"]
         if "request" in order:
             return body_of(run(order["request"]))
@@ -68,25 +71,6 @@ class Server:
         rows = [] if result is None else rows_of(result, self.separator)
         length = len(result) if hasattr(result, "__len__") else len(rows)
         return {"rows": rows, "length": length}
-
-    def load(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Import the script, and let it initialise."""
-        # As on the service, a script's messages from INFO on are in the logs.
-        logging.basicConfig(level=logging.INFO, format="%(levelname)s:%(name)s:%(message)s")
-        sys.path.insert(0, os.path.dirname(self.script))
-        install_driver(order["output"], order["logs"], os.getcwd())
-        with open(self.script, "rb") as file:
-            program = compile(file.read(), self.script, "exec")
-        module = type(sys)("entry_module")
-        module.__file__ = self.script
-        sys.modules["entry_module"] = module
-        self.module = module.__dict__
-        exec(program, self.module)
-        if not callable(self.module.get("run")):
-            raise AttributeError("the script has no function `run`")  # noqa: TRY004
-        if callable(self.module.get("init")):
-            self.module["init"]()
-        return {}
 
 
 def body_of(result: Any) -> dict[str, Any]:

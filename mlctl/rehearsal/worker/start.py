@@ -1,6 +1,7 @@
-"""Start a worker: `start.py CONTROL REPORT SCRIPT CODE MEMORY ALONE PARENT [ARGUMENT ...]`.
+"""Start a worker: `start.py KIND CONTROL REPORT SCRIPT CODE MEMORY ALONE PARENT [ARGUMENT ...]`.
 
-CONTROL and REPORT are descriptors of pipes with one JSON object per line.
+KIND is `scorer`, which is watched, or `server`. CONTROL and REPORT are descriptors of pipes with
+one JSON object per line.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ sys.path.insert(0, _ROOT)
 
 from mlctl.rehearsal.worker import node  # noqa: E402
 from mlctl.rehearsal.worker.pipes import Pipes  # noqa: E402
-from mlctl.rehearsal.worker.scorer import Scorer  # noqa: E402
 
 sys.path.remove(_ROOT)
 
 
 def main() -> None:
-    control, report, script, code, limit, alone, parent = sys.argv[1:8]
-    sys.argv = [script, *sys.argv[8:]]
-    node.go_on_in_child(int(parent))
+    kind, control, report, script, code, limit, alone, parent = sys.argv[1:9]
+    sys.argv = [script, *sys.argv[9:]]
+    if kind == "server":
+        from mlctl.rehearsal.worker.server import Server
+
+        node.die_with_parent(int(parent))
+        node.adopt_orphans()
+    else:
+        from mlctl.rehearsal.worker.scorer import Scorer
+
+        node.go_on_in_child(int(parent))
     if alone == "1":
         node.loopback_up()
     node.bound_memory(int(limit))
-    Scorer(Pipes(int(control), int(report)), script, code).serve()
+    pipes = Pipes(int(control), int(report))
+    (Server(pipes, script) if kind == "server" else Scorer(pipes, script, code)).serve()
 
 
 if __name__ == "__main__":

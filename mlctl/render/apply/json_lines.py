@@ -46,6 +46,10 @@ class MessageStream:
         message_fields = {**head, "@timestamp": self.now(), **rest, "type": kind}
         self.write(as_json(message_fields) + "\n")
 
+    def write_version(self) -> None:
+        """Write the versions of mlctl and of these messages, which come first."""
+        self.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+
     def seconds(self, step: PlanStep) -> int:
         """Return the whole seconds since the first message about the step."""
         return int(self.clock() - self._began.setdefault(step.id, self.clock()))
@@ -64,7 +68,7 @@ def show(
 
     `warnings` are those of the plan.
     """
-    stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    stream.write_version()
     for address, action in actions.items():
         if action is not Action.NO_OP:
             name = _NAMES[action]
@@ -76,7 +80,7 @@ def show(
     _findings(report, stream)
     outcome = collect(events, work, actions, lambda event: _show_event(event, work, stream))
     for event in outcome.failed:
-        _diagnose(event, stream)
+        _show_failure(event, stream)
     for event in outcome.skipped:
         cause = event.because.target if event.because else None
         _warn(event.step, f"skipped because of {cause}", stream)
@@ -85,34 +89,45 @@ def show(
     for event in outcome.cancelled:
         why = outcome.lease_lost.message if outcome.lease_lost else outcome.outage
         _warn(event.step, f"not started: {why or 'the apply was cancelled'}", stream)
-    numbers = {"add": outcome.added, "change": outcome.changed, "remove": outcome.destroyed}
-    state = "complete! " if outcome.complete else "incomplete. "
-    _summarize(
-        f"{'Destroy' if destroying else 'Apply'} {state}",
-        numbers,
-        "destroy" if destroying else "apply",
-        stream,
-    )
+    add, change_, remove = outcome.added, outcome.changed, outcome.destroyed
+    verb, state = "destroy" if destroying else "apply", "complete!"
+    if not outcome.complete:
+        state = "incomplete."
+    message = f"{verb.capitalize()} {state} Resources: {add} added, {change_} changed,"
+    _count(f"{message} {remove} destroyed.", (add, change_, remove), verb, stream)
     return outcome
 
 
 def refuse(report: Report, stream: MessageStream) -> None:
     """Write the version and the findings that block the apply."""
-    stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    stream.write_version()
     _findings(report, stream)
 
 
 def held(error: LeaseHeld, stream: MessageStream) -> None:
     """Write the version and the holder of the lease that blocks the apply."""
-    stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    stream.write_version()
+    _diagnose(stream, "error", error.message, error.code, "\n".join(facts(error.lease)))
+
+
+def _diagnose(
+    stream: MessageStream,
+    severity: str,
+    summary: str,
+    code: str | None = None,
+    detail: str = "",
+    address: Address | None = None,
+) -> None:
     diagnostic = {
-        "severity": "error",
-        "code": error.code,
-        "summary": error.message,
-        "detail": "\n".join(facts(error.lease)),
-        "address": None,
+        "severity": severity,
+        "code": code,
+        "summary": summary,
+        "detail": detail,
+        "address": None if address is None else str(address),
     }
-    stream.write_message("diagnostic", f"Error: {error.message}", "error", diagnostic=diagnostic)
+    level = {"warning": "warn"}.get(severity, severity)
+    message = f"{severity.capitalize()}: {summary}"
+    stream.write_message("diagnostic", message, level, diagnostic=diagnostic)
 
 
 def _findings(report: Report, stream: MessageStream) -> None:
@@ -127,14 +142,14 @@ def _planned(actions: Mapping[Address, Action], stream: MessageStream) -> None:
     change = sum(action is Action.UPDATE for action in actions.values())
     remove = sum(action.deletes for action in actions.values())
     message = f"Plan: {add} to add, {change} to change, {remove} to destroy."
-    changes = {"add": add, "change": change, "remove": remove, "operation": "plan"}
-    stream.write_message("change_summary", message, changes=changes)
+    _count(message, (add, change, remove), "plan", stream)
 
 
-def _summarize(head: str, numbers: dict[str, int], operation: str, stream: MessageStream) -> None:
-    add, change, remove = numbers.values()
-    message = f"{head}Resources: {add} added, {change} changed, {remove} destroyed."
-    stream.write_message("change_summary", message, changes={**numbers, "operation": operation})
+def _count(
+    message: str, numbers: tuple[int, int, int], operation: str, stream: MessageStream
+) -> None:
+    changes = dict(zip(("add", "change", "remove"), numbers, strict=True))
+    stream.write_message("change_summary", message, changes={**changes, "operation": operation})
 
 
 def _show_event(event: StepEvent, work: Work, stream: MessageStream) -> None:
@@ -178,28 +193,12 @@ def _resource(address: Address) -> dict[str, Data]:
     }
 
 
-def _diagnose(event: StepEvent, stream: MessageStream) -> None:
+def _show_failure(event: StepEvent, stream: MessageStream) -> None:
     detail = list(error_lines(event.error)) if event.error else []
     detail += [accepted(event)] if event.wrote else []
-    summary = failed(event.step)
-    diagnostic = {
-        "severity": "error",
-        "code": event.error.code if event.error else None,
-        "summary": summary,
-        "detail": "\n".join(detail),
-        "address": str(event.step.target),
-    }
-    stream.write_message("diagnostic", f"Error: {summary}", "error", diagnostic=diagnostic)
+    step, code = event.step, event.error.code if event.error else None
+    _diagnose(stream, "error", failed(step), code, "\n".join(detail), step.target)
 
 
 def _warn(step: PlanStep, why: str, stream: MessageStream) -> None:
-    diagnostic = {
-        "severity": "warning",
-        "code": None,
-        "summary": f"{step.target}: {why}",
-        "detail": "",
-        "address": str(step.target),
-    }
-    stream.write_message(
-        "diagnostic", f"Warning: {diagnostic['summary']}", "warn", diagnostic=diagnostic
-    )
+    _diagnose(stream, "warning", f"{step.target}: {why}", address=step.target)

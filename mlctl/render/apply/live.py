@@ -24,12 +24,12 @@ def viewing(
 ) -> Iterator[Callable[[StepEvent], None]]:
     """Show a view while the block runs; it accepts each event of `total` steps."""
     console = Console(file=stream, highlight=False)
-    view = View(console, total, clock)
+    view = ApplyView(console, total, clock)
     with Live(console=console, get_renderable=view.render, refresh_per_second=8, transient=True):
         yield view.show_event
 
 
-class View:
+class ApplyView:
     """The running steps. Rich's own thread renders them, from a copy."""
 
     def __init__(self, console: Console, total: int, clock: Callable[[], float]) -> None:

@@ -26,14 +26,10 @@ _TEXTS = {
     StepRole.DELETE: StepText("Destroying", "Destruction complete", "Destruction failed"),
     StepRole.WAIT: StepText("Waiting", "Waiting done", "Waiting failed"),
     StepRole.SET_DEFAULT: StepText(
-        "Setting the {routing}",
-        "{routing} set",
-        "Setting the {routing} failed",
+        "Setting the {routing}", "{routing} set", "Setting the {routing} failed"
     ),
     StepRole.UNSET_DEFAULT: StepText(
-        "Unsetting the {routing}",
-        "{routing} unset",
-        "Unsetting the {routing} failed",
+        "Unsetting the {routing}", "{routing} unset", "Unsetting the {routing} failed"
     ),
 }
 

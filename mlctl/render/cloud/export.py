@@ -67,7 +67,7 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
     values = _values(live, form, scope)
     remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
     remarks += _drop_omissible(values, form, scope, location)
-    data = pointer.nest({**_names(address), **values})
+    data = pointer.nest({**address.name_fields, **values})
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
     for at, secret in _secrets(data, values, form, live.body):
@@ -77,7 +77,9 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         pointer.put(data, at, text.replace(secret, expression) if secret else expression)
         reason = "" if secret else ", which the workspace does not return"
         remarks.append(f"A secret{reason}: set the environment variable {name}.")
-    if _is_refused(address.name, form):
+    rule = form.schema["properties"]["name"]
+    is_long = len(address.name) > rule.get("maxLength", len(address.name))
+    if is_long or re.search(rule.get("pattern", ""), address.name) is None:
         remarks += ["The service accepted this name, although tools refuse it:", _WAIVED_NAME]
     head = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
     whole = data | head  # whatever the resource itself calls its schema
@@ -130,18 +132,6 @@ def _drop_omissible(
         yield f"Omitted, as they are the defaults: {names}."
     if absent:
         yield f"Omitted, as the service sets them: {', '.join(absent)}."
-
-
-def _names(address: Address) -> dict[Pointer, Data]:
-    names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
-    return {(key,): name for key, name in names.items() if name is not None}
-
-
-def _is_refused(name: str, form: Form) -> bool:
-    """Whether documents may not have this name: the service accepts more than its tools."""
-    rule = form.schema["properties"]["name"]
-    is_long = len(name) > rule.get("maxLength", len(name))
-    return is_long or re.search(rule.get("pattern", ""), name) is None
 
 
 def _schema_name(kind: Kind, form: Form) -> str:

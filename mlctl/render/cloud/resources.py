@@ -11,7 +11,7 @@ from mlctl.kinds import Scope, kind_of
 from mlctl.kinds.facts import Columns
 from mlctl.kinds.field import Form
 from mlctl.kinds.values import decode, form_of_body
-from mlctl.pointer import Data, Pointer
+from mlctl.pointer import Data
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.source import dump_inert
 
@@ -28,13 +28,9 @@ def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Da
     The result can be given to `create -f`, which ignores the service's own fields. It contains no
     secrets: the service never returns them.
     """
-    kind, address = kind_of(live.address), live.address
+    kind = kind_of(live.address)
     shape = form or form_of_body(kind, live.body, scope)
-    names: dict[Pointer, Data] = {("name",): address.name}
-    if address.parent is not None:
-        names["endpoint_name",] = address.parent
-    if address.version is not None:
-        names["version",] = address.version
+    names = live.address.name_fields
     return pointer.nest({**names, **decode(live.body, shape, scope), **names})
 
 

@@ -77,7 +77,7 @@ def _explain_kind(kind: Kind) -> str:
     for form in forms:
         head = f"Fields with {_form_name(form)}" if len(forms) > 1 else "Fields"
         parts.append(f"{head}\n" + _table(_rows(form, kind)))
-    returned = [name for name, inner in _properties(forms[0]) if _read_only(inner)]
+    returned = [name for name, inner in properties(forms[0]) if _read_only(inner)]
     ignored = f"The service sets {listed(returned, 'and')}; in a file they are ignored."
     examples = [_indented(source.dump(value), 2) for value in root.get("examples", ())]
     parts += [_paragraph(ignored), *(f"For example\n{text}" for text in examples)]
@@ -125,14 +125,15 @@ def _find(part: Schema, at: Pointer) -> Schema | None:
 
 def _unknown(kind: Kind, forms: list[Schema], at: Pointer) -> str:
     above = [level for form in forms if (level := _find(form, at[:-1])) is not None]
-    names = {name for level in above for name, _ in _properties(level)}
+    names = {name for level in above for name, _ in properties(level)}
     near = nearest(str(at[-1]), sorted(names))
     path = pointer.dotted((*at[:-1], near)) if near else ""
     hint = f"did you mean `{kind.name}.{path}`?" if near else f"see `mlctl explain {kind.name}`"
     return f"{with_article(kind.name)} has no field `{pointer.dotted(at)}`: {hint}"
 
 
-def _properties(part: Schema) -> Iterator[tuple[str, Schema]]:
+def properties(part: Schema) -> Iterator[tuple[str, Schema]]:
+    """Return the keys of an object, or of a list's items, with their schemas."""
     for level in (part, *part.get("anyOf", ()), part.get("items", {})):
         yield from level.get("properties", {}).items()
 
@@ -146,7 +147,7 @@ def _rows(
 ) -> Iterator[tuple[str, str]]:
     """Return a row per field that a file can set; `owned` if they are part of a field above."""
     required = {*part.get("required", ()), *part.get("items", {}).get("required", ())}
-    for name, inner in _properties(part):
+    for name, inner in properties(part):
         if _read_only(inner) or name == "$schema":
             continue
         at = (*above, name)
@@ -179,7 +180,10 @@ def _facts(kind: Kind, form: Schema, at: Pointer, level: Schema) -> Iterator[tup
     if level.get("x-ms-secret"):
         yield "secret", "never printed; the service never returns it"
     if "x-mlctl-wire" in level and not owner:
-        yield "on the wire", _wire(level)
+        path = pointer.dotted(pointer.parse(level["x-mlctl-wire"]))
+        words: Mapping[str, str | None] = level.get("x-mlctl-enum", {})
+        spelt = ", ".join(f"{word} is {wire or 'left out'}" for word, wire in words.items())
+        yield "on the wire", f"{path} ({spelt})" if spelt else path
     line = example(str(at[-1]), level)
     if line:
         yield "for example", line
@@ -235,13 +239,6 @@ def _change(kind: Kind, at: Pointer, level: Schema) -> str:
         return "fixed at submission"
     fixed = "needs a new version" if kind.versioned else "forces replacement"
     return _OVERWRITTEN if "x-mlctl-overwritten" in level else fixed
-
-
-def _wire(level: Schema) -> str:
-    path = pointer.dotted(pointer.parse(level["x-mlctl-wire"]))
-    words: Mapping[str, str | None] = level.get("x-mlctl-enum", {})
-    spelt = ", ".join(f"{word} is {wire or 'left out'}" for word, wire in words.items())
-    return f"{path} ({spelt})" if spelt else path
 
 
 def _main(alias: Schema) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from urllib.parse import quote
 
 from mlctl import inert
-from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, Span
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, SourceText, Span
 from mlctl.pointer import Data
-from mlctl.render.findings import positions
 from mlctl.render.terminal.terminal import clean
 from mlctl.version import __version__
 
@@ -36,7 +40,7 @@ def document(report: Report) -> dict[str, Data]:
 
 def diagnostics(report: Report) -> list[dict[str, Data]]:
     """Return the findings of `report`, one object each."""
-    offsets = positions.Offsets()
+    offsets = _Offsets()
     return [_finding(diagnostic, report, offsets) for diagnostic in report]
 
 
@@ -62,7 +66,7 @@ _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def _gitlab(diagnostic: Diagnostic, report: Report, number: int) -> dict[str, Data]:
     span = diagnostic.primary.span if diagnostic.primary else None
-    path = positions.path(diagnostic.primary) if diagnostic.primary else ""
+    path = _path(diagnostic.primary) if diagnostic.primary else ""
     name = f"{diagnostic.rule.code} {path} {diagnostic.message} {number}"
     return {
         "description": _message(diagnostic),
@@ -73,20 +77,20 @@ def _gitlab(diagnostic: Diagnostic, report: Report, number: int) -> dict[str, Da
     }
 
 
-def _finding(diagnostic: Diagnostic, report: Report, offsets: positions.Offsets) -> dict[str, Data]:
+def _finding(diagnostic: Diagnostic, report: Report, offsets: _Offsets) -> dict[str, Data]:
     span = diagnostic.primary.span if diagnostic.primary else None
     return {
         "severity": report.severity(diagnostic).value,
         "code": diagnostic.rule.code,
         "summary": diagnostic.message,
-        "detail": positions.detail(diagnostic),
+        "detail": _detail(diagnostic),
         "address": diagnostic.address,
         "range": _range(span, offsets) if span else None,
         "snippet": _snippet(span, diagnostic.address) if span else None,
     }
 
 
-def _range(span: Span, offsets: positions.Offsets) -> dict[str, Data]:
+def _range(span: Span, offsets: _Offsets) -> dict[str, Data]:
     def point(line: int, column: int) -> dict[str, int]:
         byte = offsets.of(span.source, line, column)
         return {"line": line + 1, "column": column + 1, "byte": byte}
@@ -118,7 +122,7 @@ def _github(diagnostic: Diagnostic, report: Report) -> str:
     properties: dict[str, str | int] = {}
     if diagnostic.primary:
         span = diagnostic.primary.span
-        properties = {"file": positions.path(diagnostic.primary), "line": span.line + 1}
+        properties = {"file": _path(diagnostic.primary), "line": span.line + 1}
         properties |= {"endLine": span.end_line + 1, "col": span.column + 1}
         if span.end_line == span.line:
             properties["endColumn"] = span.end_column + 1
@@ -135,7 +139,7 @@ def _azure(diagnostic: Diagnostic, report: Report) -> str:
     if diagnostic.primary:
         span = diagnostic.primary.span
         properties |= {
-            "sourcepath": positions.path(diagnostic.primary),
+            "sourcepath": _path(diagnostic.primary),
             "linenumber": span.line + 1,
         }
         properties["columnnumber"] = span.column + 1
@@ -146,7 +150,7 @@ def _azure(diagnostic: Diagnostic, report: Report) -> str:
 
 def _message(diagnostic: Diagnostic) -> str:
     """Join message and hint on one line, without anything that could control a terminal."""
-    detail = positions.detail(diagnostic)
+    detail = _detail(diagnostic)
     return clean(f"{diagnostic.message} ({detail})" if detail else diagnostic.message)
 
 
@@ -180,20 +184,18 @@ def sarif(findings: Report) -> str:
     )
     numbers = {rule.code: number for number, rule in enumerate(fired)}
     run = {
-        "tool": {"driver": _driver(fired)},
+        "tool": {
+            "driver": {
+                "name": "mlctl",
+                "semanticVersion": __version__,
+                "informationUri": HOME,
+                "rules": [_rule(rule) for rule in fired],
+            }
+        },
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, findings, numbers[finding.rule.code]) for finding in findings],
     }
     return inert.as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-
-
-def _driver(fired: list[Rule]) -> dict[str, Data]:
-    return {
-        "name": "mlctl",
-        "semanticVersion": __version__,
-        "informationUri": HOME,
-        "rules": [_rule(rule) for rule in fired],
-    }
 
 
 def _rule(rule: Rule) -> dict[str, Data]:
@@ -234,9 +236,60 @@ def _location(label: Label) -> dict[str, Data]:
         "endLine": span.end_line + 1,
         "endColumn": span.end_column + 1,
     }
-    artifact = {"uri": positions.uri(span.source.name)}
+    artifact = {"uri": _uri(span.source.name)}
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
 def _level(severity: Severity) -> str:
     return "note" if severity is Severity.INFO else severity.value
+
+
+_BREAKS = re.compile(r"(\r\n|[\n\r\x85\u2028\u2029])")
+
+
+class _Offsets:
+    """Byte offsets of lines in the UTF-8 text of each source, counted once per source."""
+
+    def __init__(self) -> None:
+        self._starts: dict[int, list[int]] = {}
+
+    def of(self, source: SourceText, line: int, column: int) -> int:
+        """Count the bytes before a place, without a byte order mark."""
+        starts = self._starts.get(id(source))
+        if starts is None:
+            starts = self._starts[id(source)] = list(_starts(source.text))
+        if line >= len(starts):
+            return len(source.text.encode(errors="replace"))
+        return starts[line] + len(source.lines[line][:column].encode(errors="replace"))
+
+
+def _detail(diagnostic: Diagnostic) -> str:
+    """Return the hint and the related positions."""
+    sentences = [diagnostic.hint] if diagnostic.hint else []
+    sentences += [f"{label.text or 'see'}: {place(label.span)}" for label in diagnostic.related]
+    return "; ".join(sentences)
+
+
+def place(span: Span) -> str:
+    """Format `train.yml:4:1`."""
+    return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
+
+
+def _path(label: Label) -> str:
+    """Return the file of a label, with forward slashes."""
+    return PurePath(label.span.source.name).as_posix()
+
+
+def _uri(name: str) -> str:
+    """Return a path as a URI reference; absolute paths become `file:` URIs."""
+    pure = PurePath(name)
+    return pure.as_uri() if pure.is_absolute() else quote(os.fsencode(pure.as_posix()))
+
+
+def _starts(text: str) -> Iterator[int]:
+    offset = 0
+    yield offset
+    pieces = iter(_BREAKS.split(text))
+    for line, end in zip(pieces, pieces, strict=False):  # the last line has no line break
+        offset += len(line.encode(errors="replace")) + len(end.encode())
+        yield offset

@@ -35,7 +35,7 @@ POINTS = (
 _LEAST = 1e-9
 
 
-class Mark(NamedTuple):
+class ScatterPoint(NamedTuple):
     """A configuration in the scatter: time across and cost up, as logarithms.
 
     The recommended one is marked.
@@ -91,15 +91,10 @@ def options(data: Mapping[str, Any]) -> Grid:
     return cells(outcomes(columns, rows), rows[:_MOST_OPTIONS])
 
 
-def recommendation(data: Mapping[str, Any]) -> list[str]:
-    """Say what to change, why, and by which margin, in a sentence or two each."""
-    return list(_recommendation(data))
-
-
-def points(data: Mapping[str, Any]) -> list[Mark]:
+def points(data: Mapping[str, Any]) -> list[ScatterPoint]:
     """Return the marks of the scatter, rows first; only jobs that always end have a place."""
     marks = [
-        Mark(
+        ScatterPoint(
             _settings(data["rows"][point["row"]])
             if point["row"] is not None
             else _describe_changes(point),
@@ -113,7 +108,8 @@ def points(data: Mapping[str, Any]) -> list[Mark]:
     return sorted(marks, key=lambda point: (point.row is None, point.row or 0))
 
 
-def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
+def recommendation(data: Mapping[str, Any]) -> Iterator[str]:
+    """Say what to change, why, and by which margin, in a sentence or two each."""
     at = data["recommended"]
     if at is None and not _plottable(data):
         yield "No configuration gets the job done in every history: none is recommended."

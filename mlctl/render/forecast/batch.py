@@ -99,13 +99,7 @@ def tornado_lines(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
 
 
 _NARROW, _WIDE = 60, 120
-_SIGNS = {
-    "allocating": "·",
-    "preparing": "~",
-    "running": "█",
-    "idle": "░",
-    "lost": "x",
-}
+_SIGNS = {"allocating": "·", "preparing": "~", "running": "█", "idle": "░", "lost": "x"}
 SOURCES = "S: stated by Microsoft or hi-ml, D: documented, A: assumed, F: files, W: the workspace"
 LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
 
@@ -129,9 +123,10 @@ def csv(data: Mapping[str, Any]) -> str:
 def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     """Render the forecast for a terminal: sentence, rows, histogram, timelines, assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
+    first, *later_tables = (grid(table, styler) for table in grids(data))
     parts = [
         subject(data["scenario"]),
-        _table(data, styler),
+        "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *later_tables)),
         sentence(data),
         *_histogram(data, width),
         *_timelines(data, width),
@@ -296,11 +291,6 @@ def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid, Grid]:
     waits = any(row["until_done"]["p_waited"]["value"] for row in rows)
     means = [column for column in _MEANS if waits or column[0] != _THERE]
     return cells(outcomes(first, rows), rows), cells(means, rows), cells(_MORE, rows)
-
-
-def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    first, *later_tables = (grid(table, styler) for table in grids(data))
-    return "\n\n".join("\n".join(lines) for lines in ([*first, LEGEND], *later_tables))
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import exp, log
 from typing import Any
 
@@ -14,15 +14,15 @@ from mlctl.render.page import html as page
 from mlctl.render.page.html import (
     Curves,
     Histogram,
+    HtmlTable,
     Page,
     Part,
     Prose,
     Scatter,
-    Table,
     Timeline,
     Tornado,
 )
-from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Spell, Swing
+from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Stretch, Swing
 
 _TICKS = 5
 _LEAST = 1e-9
@@ -49,15 +49,28 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", (sentence(data),))
     yield from _compare(data)
     first, means, second = grids(data)
-    yield Table("Time, chance and cost", *first, LEGEND)
-    yield Table("Means", *means)
-    yield Table("Nodes and work", *second)
+    yield HtmlTable("Time, chance and cost", *first, LEGEND)
+    yield HtmlTable("Means", *means)
+    yield HtmlTable("Nodes and work", *second)
     for line in data["timelines"]:
         yield _timeline(line)
     if data["sensitivity"]:
         if data["sentence"]["low_priority"]["cost"] is not None:
-            yield _tornado(data)
-        yield Table("Under each assumption", *tornado_table(data))
+            rows = tuple(
+                Swing(
+                    factor["name"],
+                    factor["low"]["cost"],
+                    factor["high"]["cost"],
+                    f"{scalar(factor['low']['value'])}: {usd(factor['low']['cost'])}",
+                    f"{scalar(factor['high']['value'])}: {usd(factor['high']['cost'])}",
+                )
+                for factor in data["sensitivity"]
+                if factor["low"]["cost"] is not None and factor["high"]["cost"] is not None
+            )
+            base = data["sentence"]["low_priority"]["cost"]
+            note = "Cost until done; each assumption from low to high, on the same draws."
+            yield Tornado("What it depends on", base, rows, note)
+        yield HtmlTable("Under each assumption", *tornado_table(data))
     yield _assumptions(data)
 
 
@@ -95,55 +108,48 @@ def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
     )
 
 
-def _ranges(title: str, bins: Sequence[Mapping[str, Any]], note: str) -> Histogram:
-    rows = tuple(
-        Bar(f"{time(bin_['from_s'])} – {time(bin_['to_s'])}", bin_["runs"], str(bin_["runs"]))  # noqa: RUF001  # a range
-        for bin_ in bins
-    )
-    return Histogram(title, rows, note)
-
-
 def _training_parts(data: Mapping[str, Any]) -> Iterator[Part]:
-    yield Table("Time, chance and cost", *training_forecast.rows(data))
+    yield HtmlTable("Time, chance and cost", *training_forecast.rows(data))
     intervals = training_forecast.intervals(data)
     if intervals is not None:
-        yield Table("Checkpoint intervals", *intervals[1], intervals[0])
+        yield HtmlTable("Checkpoint intervals", *intervals[1], intervals[0])
     for row in data["rows"]:
         every = training_forecast.every(row["checkpoint_every"])
         title = f"Time to the end: {row['name']}, checkpoint every {every}"
         note = f"{row['runs']} histories; restarts {row['interruptions']['value']:.2f} on average"
-        yield _ranges(title.replace("every never", "never"), row["histogram"], note)
+        bins = row["histogram"]
+        rows = tuple(
+            Bar(f"{time(bin_['from_s'])} – {time(bin_['to_s'])}", bin_["runs"], str(bin_["runs"]))  # noqa: RUF001  # a range
+            for bin_ in bins
+        )
+        yield Histogram(title.replace("every never", "never"), rows, note)
     yield _assumptions(data)
 
 
 def _advice_parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", tuple(forecast_advice.recommendation(data)))
-    yield Table("Configurations", *forecast_advice.rows(data))
+    yield HtmlTable("Configurations", *forecast_advice.rows(data))
     if len(data["options"]) > 1:
-        yield Table("Considered", *forecast_advice.options(data))
+        yield HtmlTable("Considered", *forecast_advice.options(data))
     if forecast_advice.points(data):
-        yield _scatter(data)
-    yield _assumptions(data)
-
-
-def _scatter(data: Mapping[str, Any]) -> Scatter:
-    marks = forecast_advice.points(data)
-    points = tuple(  # a label beside a mark must be short: the table has the rest
-        Point(
-            f"# {mark.row + 1}" if mark.marked and mark.row is not None else mark.label,
-            *mark[1:3],
-            mark.marked,
+        marks = forecast_advice.points(data)
+        points = tuple(  # a label beside a mark must be short: the table has the rest
+            Point(
+                f"# {mark.row + 1}" if mark.marked and mark.row is not None else mark.label,
+                *mark[1:3],
+                mark.marked,
+            )
+            for mark in marks
         )
-        for mark in marks
-    )
-    across, up = forecast_advice.ends(data)
-    return Scatter(
-        "Cost until done against the time",
-        points,
-        Axis("95th percentile of the time until done", *across),
-        Axis("cost until done", *up),
-        forecast_advice.POINTS,
-    )
+        across, up = forecast_advice.ends(data)
+        yield Scatter(
+            "Cost until done against the time",
+            points,
+            Axis("95th percentile of the time until done", *across),
+            Axis("cost until done", *up),
+            forecast_advice.POINTS,
+        )
+    yield _assumptions(data)
 
 
 def _timeline(line: Mapping[str, Any]) -> Timeline:
@@ -151,7 +157,7 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
         Lane(
             f"node {node['node']}",
             tuple(
-                Spell(spell["state"], spell["from_s"], spell["to_s"]) for spell in node["spells"]
+                Stretch(spell["state"], spell["from_s"], spell["to_s"]) for spell in node["spells"]
             ),
         )
         for node in line["nodes"]
@@ -162,24 +168,7 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
     return Timeline(title, length, lanes, ticks)
 
 
-def _tornado(data: Mapping[str, Any]) -> Tornado:
-    rows = tuple(
-        Swing(
-            factor["name"],
-            factor["low"]["cost"],
-            factor["high"]["cost"],
-            f"{scalar(factor['low']['value'])}: {usd(factor['low']['cost'])}",
-            f"{scalar(factor['high']['value'])}: {usd(factor['high']['cost'])}",
-        )
-        for factor in data["sensitivity"]
-        if factor["low"]["cost"] is not None and factor["high"]["cost"] is not None
-    )
-    base = data["sentence"]["low_priority"]["cost"]
-    note = "Cost until done; each assumption from low to high, on the same draws."
-    return Tornado("What it depends on", base, rows, note)
-
-
-def _assumptions(data: Mapping[str, Any]) -> Table:
+def _assumptions(data: Mapping[str, Any]) -> HtmlTable:
     rows = tuple(
         (
             assumption["name"],
@@ -190,4 +179,6 @@ def _assumptions(data: Mapping[str, Any]) -> Table:
         for assumption in data["assumptions"]
     )
     note = f"{SOURCES}."
-    return Table("Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False)
+    return HtmlTable(
+        "Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False
+    )

@@ -38,7 +38,7 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class HtmlTable:
     """Rows of cells under heads. The first column is text; the others are numbers if `numbers`."""
 
     title: str
@@ -100,7 +100,7 @@ class Curves:
     up: str = DONE
 
 
-Part = Prose | Table | Histogram | Timeline | Tornado | Scatter | Curves
+Part = Prose | HtmlTable | Histogram | Timeline | Tornado | Scatter | Curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,14 @@ def _part(part: Part) -> str:
     match part:
         case Prose():
             inside = "".join(f"<p>{text(paragraph)}</p>" for paragraph in part.paragraphs)
-        case Table():
-            inside = _table(part) + _note(part.note)
+        case HtmlTable():
+            heads = "".join(f'<th scope="col">{text(head)}</th>' for head in part.heads)
+            rows = "".join(f"<tr>{_cells(row)}</tr>" for row in part.rows)
+            kind = ' class="numbers"' if part.numbers else ""
+            inside = (
+                f'<div class="scroll" tabindex="0"><table{kind}><thead><tr>{heads}</tr></thead>'
+                f"<tbody>{rows}</tbody></table></div>"
+            ) + _note(part.note)
         case Histogram():
             inside = svg.bars(part.rows) + _note(part.note)
         case Timeline():
@@ -151,16 +157,6 @@ def _part(part: Part) -> str:
             inside = svg.scatter(part.points, part.x, part.y) + _note(part.note)
     head = f"<h2>{text(part.title)}</h2>" if part.title else ""
     return f"<section>{head}{inside}</section>"
-
-
-def _table(part: Table) -> str:
-    heads = "".join(f'<th scope="col">{text(head)}</th>' for head in part.heads)
-    rows = "".join(f"<tr>{_cells(row)}</tr>" for row in part.rows)
-    kind = ' class="numbers"' if part.numbers else ""
-    return (
-        f'<div class="scroll" tabindex="0"><table{kind}><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
 
 
 def _cells(row: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ class Bar(NamedTuple):
     text: str
 
 
-class Spell(NamedTuple):
+class Stretch(NamedTuple):
     """A state that lasted from one moment to another."""
 
     state: str
@@ -39,7 +39,7 @@ class Lane(NamedTuple):
     """A row of a timeline."""
 
     label: str
-    spells: tuple[Spell, ...]
+    spells: tuple[Stretch, ...]
 
 
 class Swing(NamedTuple):

@@ -10,8 +10,8 @@ from mlctl.kinds import Address, Scope, kind_of, routes
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, form_of_body, state
 from mlctl.masking import masked
-from mlctl.planning.cost import of_plan
-from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
+from mlctl.planning.cost import PlanCost, of_plan
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, PlanSummary
 from mlctl.planning.steps.routing import routed_by
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render.findings import diagnostics
@@ -39,13 +39,6 @@ _LEGEND = {
     Action.DELETE: "  - destroy",
     Action.REPLACE: "-/+ destroy and then create replacement",
 }
-_WILL = {
-    Action.CREATE: "will be created",
-    Action.UPDATE: "will be updated in-place",
-    Action.REPLACE: "must be replaced",
-    Action.DELETE: "will be destroyed",
-    Action.NO_OP: "will not change",
-}
 
 
 def human(
@@ -55,16 +48,18 @@ def human(
     width: int = 100,
     verbose: bool = False,
     room: int | None = None,
+    costs: PlanCost | None = None,
 ) -> str:
     """Render the plan as text, with a final line break.
 
     `verbose` names the line behind every changed field, and shows what the service fills in. If the
     changes exceed `room` (in bytes), the first are shown, and the number of the others.
+    `costs` are those of the plan, if they were computed already.
     """
     styler = Styler(color)
     parts = []
     if plan.pending:
-        parts.append("\n".join(_body(plan, styler, width, room, verbose=verbose)))
+        parts.append("\n".join(_body(plan, styler, width, room, costs, verbose=verbose)))
     elif plan.in_motion and not plan.errors:
         parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
     elif plan.orphans and not plan.errors:
@@ -101,13 +96,19 @@ def in_motion(plan: Plan) -> Iterator[str]:
         )
 
 
-def summary(numbers: Summary) -> str:
+def summary(numbers: PlanSummary) -> str:
     """`Plan: 1 to add, 0 to change, 2 to destroy.`"""
     return f"Plan: {numbers.add} to add, {numbers.change} to change, {numbers.destroy} to destroy."
 
 
 def _body(
-    plan: Plan, styler: Styler, width: int, room: int | None, *, verbose: bool
+    plan: Plan,
+    styler: Styler,
+    width: int,
+    room: int | None,
+    costs: PlanCost | None,
+    *,
+    verbose: bool,
 ) -> Iterator[str]:
     present = {change.action for change in plan.pending}
     yield _SYMBOLS
@@ -124,7 +125,7 @@ def _body(
         yield f"{block}\n"
     yield styler.apply(summary(plan.summary), Style.BOLD)
     heads = True
-    for line in cost.human(of_plan(plan), width):
+    for line in cost.human(costs or of_plan(plan), width):
         yield f"\n{styler.apply(line, Style.BOLD)}" if heads else line
         heads = False
 
@@ -148,7 +149,7 @@ class _View:
     def change(self, change: Change) -> Iterator[str]:
         """Return the lines of a change."""
         place = self._place(change)
-        title = f"# {change.address} {_WILL[change.action]}"
+        title = f"# {change.address} {plan_text.VERBS[change.action]}"
         yield (
             "  "
             + self._styler.apply(title, Style.BOLD)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
+from mlctl.dataclasses import replace
 from mlctl.inert import code_span, prose, table_row
 from mlctl.masking import mask
 from mlctl.planning.cost import of_plan

@@ -14,7 +14,7 @@ from mlctl import pointer
 from mlctl.diagnostics import Report
 from mlctl.kinds import Scope
 from mlctl.kinds.field import Mutability
-from mlctl.planning.cost import of_plan
+from mlctl.planning.cost import PlanCost, of_plan
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import Data, Pointer
 from mlctl.render.cloud import resources
@@ -34,8 +34,11 @@ def document(plan: Plan) -> dict[str, Data]:
     return {**lazy, "resource_changes": list(changes), "monthly_cost": whole_costs}
 
 
-def lazy_document(plan: Plan) -> dict[str, Data]:
-    """Return the data of `document`, with the parts of each resource computed on demand."""
+def lazy_document(plan: Plan, costs: PlanCost | None = None) -> dict[str, Data]:
+    """Return the data of `document`, with the parts of each resource computed on demand.
+
+    `costs` are those of the plan, if they were computed already.
+    """
     report, summary, scope = Report(), plan.summary, plan.scope
     report.extend((*plan.errors, *plan.warnings))
     return {
@@ -51,7 +54,7 @@ def lazy_document(plan: Plan) -> dict[str, Data]:
         "in_motion": [str(change.address) for change in plan.in_motion],
         "orphans": [str(address) for address in plan.orphans],
         "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
-        "monthly_cost": cost.lazy_document(of_plan(plan)),
+        "monthly_cost": cost.lazy_document(costs or of_plan(plan)),
         "diagnostics": machine.diagnostics(report),
         "refused": bool(plan.refusals),
         "applyable": plan.applyable,
@@ -108,7 +111,7 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
         return None
     after = _before(change, scope)
     if after is None:
-        return pointer.nest({**_names(change), **change.values})
+        return pointer.nest({**change.address.name_fields, **change.values})
     for field in change.fields:
         if field.after is None:
             pointer.drop(after, field.at)
@@ -117,12 +120,6 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
     for at in _unknown(change):
         pointer.drop(after, at)
     return after
-
-
-def _names(change: Change) -> dict[Pointer, Data]:
-    address = change.address
-    names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
-    return {(key,): name for key, name in names.items() if name is not None}
 
 
 def _unknown(change: Change) -> Iterable[Pointer]:

@@ -12,13 +12,6 @@ from mlctl.render.plan import text as plan_text
 from mlctl.render.plan.tree import DiffBranch, DiffLeaf, lines, node_of, styled_sign
 from mlctl.render.terminal.terminal import Style, Styler, clean
 
-_WORDS = {
-    Action.CREATE: "will be created",
-    Action.UPDATE: "will be updated in-place",
-    Action.REPLACE: "must be replaced",
-    Action.DELETE: "will be destroyed",
-}
-
 
 def human(document: Mapping[str, Data], *, color: bool = False) -> str:
     """Render a saved plan's changes, sums and findings, with a final line break."""
@@ -51,7 +44,7 @@ def _block(change: Mapping[str, Any], styler: Styler) -> Iterator[str]:
     source = change.get("source")
     place = f"  ({source['filename']}:{source['line']})" if source else ""
     address = clean(str(change["address"]))
-    yield styler.apply(f"  # {address} {_WORDS[action]}{clean(place)}", Style.BOLD)
+    yield styler.apply(f"  # {address} {plan_text.VERBS[action]}{clean(place)}", Style.BOLD)
     yield f"  {styled_sign(plan_text.SYMBOLS[action], styler)} {address}:"
     branch = node_of(DiffLeaf(sides["before"], sides["after"]))
     if isinstance(branch, DiffBranch) and action is not Action.DELETE:
@@ -68,7 +61,7 @@ def picture(document: Mapping[str, Data], steps: Sequence[tuple[str, str]]) -> P
     """Draw the changes and the order of `steps`, which are (before, after)."""
     changes = {str(change["address"]): change for change in pending(document)}
     nodes = {
-        address: PictureNode(address, address, _WORDS[_action(change)], Shape.RESOURCE)
+        address: PictureNode(address, address, plan_text.VERBS[_action(change)], Shape.RESOURCE)
         for address, change in changes.items()
     }
     arrows = [

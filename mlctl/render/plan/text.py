@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
+from mlctl.digests import sha256
 from mlctl.kinds import Address, Reference, kind_of
 from mlctl.kinds.resource import is_local
 from mlctl.masking import MASK, masked
@@ -21,6 +21,13 @@ SYMBOLS = {
     Action.UPDATE: "~",
     Action.REPLACE: "-/+",
     Action.DELETE: "-",
+}
+VERBS = {
+    Action.CREATE: "will be created",
+    Action.UPDATE: "will be updated in-place",
+    Action.REPLACE: "must be replaced",
+    Action.DELETE: "will be destroyed",
+    Action.NO_OP: "will not change",
 }
 _UPLOAD = re.compile(r".*/LocalUpload/(?P<digest>[0-9a-fA-F]{16,64})/(?P<name>[^/]+)/?")
 _ABOVE = re.compile(
@@ -128,7 +135,7 @@ def _digest(
     field = change.resource.form.field(field_change.at) if change.resource else None
     reference = Reference.parse(value, field.refers_to) if field and field.refers_to else None
     if reference is None:
-        return hashlib.sha256(value.encode()).hexdigest() if "\n" in value else None
+        return sha256(value) if "\n" in value else None
     asset = changes.get(reference.address) if reference.address else None
     return _digest_of(asset) if asset else None
 

@@ -80,12 +80,7 @@ class DiffBranch:
 DiffNode: TypeAlias = DiffLeaf | DiffBranch
 
 
-_SIGN_STYLES = {
-    "+": Style.GREEN,
-    "-": Style.RED,
-    "~": Style.YELLOW,
-    "-/+": Style.YELLOW,
-}
+_SIGN_STYLES = {"+": Style.GREEN, "-": Style.RED, "~": Style.YELLOW, "-/+": Style.YELLOW}
 
 
 def styled_sign(sign: str, styler: Styler) -> str:

@@ -13,8 +13,8 @@ from mlctl.rehearsal.stage import SlotSpan
 from mlctl.rehearsal.training.model import Life, Trained
 from mlctl.rehearsal.training.rehearsal import TrainingRehearsal
 from mlctl.render.page import html as page
-from mlctl.render.page.html import Page, Part, Prose, Table, Timeline
-from mlctl.render.page.svg import Lane, Spell
+from mlctl.render.page.html import HtmlTable, Page, Part, Prose, Timeline
+from mlctl.render.page.svg import Lane, Stretch
 from mlctl.render.rehearsal.report import Again
 
 _TICKS = 5
@@ -58,7 +58,7 @@ def training(rehearsal: TrainingRehearsal, summary: str, again: Again) -> str:
         *_list_findings(rehearsal.evidence, again),
     ]
     if rows:
-        parts.append(Table("Kills", heads, rows, numbers=False))
+        parts.append(HtmlTable("Kills", heads, rows, numbers=False))
     runs = [("Without a loss", rehearsal.calm)]
     runs += [(f"Kill {number}", run) for number, _, run in rehearsal.runs[:_DRAWN]]
     parts += [_lives(title, run) for title, run in runs]
@@ -77,10 +77,10 @@ def _list_findings(evidence: Sequence[Evidence], again: Again) -> Iterator[Part]
         for item in evidence
     )
     if rows:
-        yield Table("Findings", ("rule", "line", "what", "next"), rows, numbers=False)
+        yield HtmlTable("Findings", ("rule", "line", "what", "next"), rows, numbers=False)
 
 
-def _kills(rehearsal: Rehearsal) -> Table:
+def _kills(rehearsal: Rehearsal) -> HtmlTable:
     rows = tuple(
         (
             str(kill.loss.number),
@@ -98,7 +98,7 @@ def _kills(rehearsal: Rehearsal) -> Table:
     )
     heads = ("kill", "node", "at", "moment", "line", "mini-batches that ran again", "found")
     note = "Times are virtual: those of the simulated cloud, not of this machine."
-    return Table("Kills", heads, rows, note, numbers=False)
+    return HtmlTable("Kills", heads, rows, note, numbers=False)
 
 
 def _timeline(title: str, run: RehearsalOutcome, rehearsal: Rehearsal) -> Timeline:
@@ -116,7 +116,7 @@ def _timeline(title: str, run: RehearsalOutcome, rehearsal: Rehearsal) -> Timeli
                 for spell in _spells(span)
             )
             + tuple(
-                Spell("lost", kill.loss.at, min(length, kill.loss.at + REPLACEMENT_S))
+                Stretch("lost", kill.loss.at, min(length, kill.loss.at + REPLACEMENT_S))
                 for kill in run.kills
                 if kill.loss.node == node
             ),
@@ -126,9 +126,9 @@ def _timeline(title: str, run: RehearsalOutcome, rehearsal: Rehearsal) -> Timeli
     return Timeline(title, length, lanes, _ticks(length, "s"))
 
 
-def _spells(span: SlotSpan) -> Iterator[Spell]:
+def _spells(span: SlotSpan) -> Iterator[Stretch]:
     state = "failed" if span.end_state == "failed" else "running"
-    yield Spell("preparing" if span.mini_batch is None else state, span.start, span.end)
+    yield Stretch("preparing" if span.mini_batch is None else state, span.start, span.end)
 
 
 def _lives(title: str, run: Trained) -> Timeline:
@@ -141,10 +141,10 @@ def _lives(title: str, run: Trained) -> Timeline:
     return Timeline(title, longest, lanes, _ticks(longest, "lines"))
 
 
-def _life(life: Life, longest: int) -> Iterator[Spell]:
-    yield Spell("running", 0, _reached(life))
+def _life(life: Life, longest: int) -> Iterator[Stretch]:
+    yield Stretch("running", 0, _reached(life))
     if life.lost:
-        yield Spell("lost", _reached(life), _reached(life) + ceil(longest / _MARK))
+        yield Stretch("lost", _reached(life), _reached(life) + ceil(longest / _MARK))
 
 
 def _reached(life: Life) -> int:

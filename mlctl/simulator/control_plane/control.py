@@ -16,7 +16,7 @@ from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.compute import INSTANCE_RUNNING, INSTANCE_STOPPED
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.errors import bad, missing
+from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
@@ -128,8 +128,7 @@ def reset(workspace: WorkspaceHandle, seed: str) -> None:
 
 def cloud_settings(workspace: WorkspaceHandle) -> CloudSettings:
     """Return the settings of the control plane."""
-    with workspace.store.read() as db:
-        return workspace.state(db).settings
+    return workspace.current.settings
 
 
 def configure(workspace: WorkspaceHandle, settings: CloudSettings) -> None:
@@ -218,9 +217,7 @@ def switch_power(handle: WorkspaceHandle, address: Address, *, on: bool) -> int 
     Raises:
         ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
     """
-    resource = service.read(handle, [address]).get(address)
-    if resource is None:
-        raise missing(address)
+    resource = service.require(handle, address)
     body = json.loads(json.dumps(resource.body))
     inner = body["properties"]["properties"]
     if "state" not in inner:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, fields, replace
 from enum import Enum
 from typing import Any
 
+from mlctl.dataclasses import Field, fields, replace
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import locks, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records
@@ -41,8 +41,7 @@ def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Return every setting with its value and source: the engine's, then the control plane's."""
     with replay.current(workspace.store) as world:
         engine_parameters = [*assumptions(world.settings), *views.list_assumptions(world)]
-    with workspace.store.read() as db:
-        settings = workspace.state(db).settings
+    settings = workspace.current.settings
     return [
         *engine_parameters,
         *(Parameter(name, getattr(settings, name), *origin) for name, origin in _OWN.items()),

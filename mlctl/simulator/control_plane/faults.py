@@ -6,12 +6,12 @@ Others strike HTTP requests to the emulator; both kinds share one table and one 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from sqlite3 import Connection
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from mlctl.dataclasses import asdict, dataclass, fields
 from mlctl.pointer import Data
@@ -50,13 +50,35 @@ class OperationStyle(Enum):
     SYNC = "sync"  # done when the answer comes
 
 
-@dataclass(frozen=True, slots=True)
-class HttpFault:
-    """A fault of the `nth` matching request (from 1) and the next ones, `times` in all.
+class _Scheduled:
+    """What all faults share: the `nth` matching call (from 1) and the next ones, `times` in all.
 
-    With `every`, it is each nth request; `times` None: without end. `method` and `path` are
-    patterns (`*/computes/*`).
+    With `every`, it is each nth call instead; `times` None: without end.
     """
+
+    __slots__ = ()
+    nth: int
+    times: int | None
+    every: bool
+    seconds: float
+
+    def _check(self) -> None:
+        if self.nth < 1 or (self.times is not None and self.times < 1):
+            raise ValueError("a fault strikes the first call or a later one, at least once")
+        if not 0 <= self.seconds <= LONGEST:
+            raise ValueError(f"a delay is between 0 and {LONGEST:.0f} seconds")
+
+    def applies(self, number: int) -> bool:
+        """Whether the fault applies to the matching call of this number (from 1)."""
+        nth, times = self.nth, self.times
+        if self.every:
+            return number % nth == 0 and (times is None or number // nth <= times)
+        return number >= nth and (times is None or number < nth + times)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFault(_Scheduled):
+    """A fault of requests; `method` and `path` are patterns (`*/computes/*`)."""
 
     kind: HttpFaultKind
     method: str = "*"
@@ -78,7 +100,7 @@ class HttpFault:
         Raises:
             ValueError: a number is out of its range.
         """
-        check_schedule(self.nth, self.times, self.seconds)
+        self._check()
         if not _FIRST <= self.status <= _LAST:
             raise ValueError(f"a status is between {_FIRST} and {_LAST}")
         if self.bytes < 0:
@@ -99,29 +121,6 @@ class HttpFault:
             path.casefold(), self.path.casefold()
         )
 
-    def applies(self, number: int) -> bool:
-        """Whether the fault applies to the matching request of this number (from 1)."""
-        return applies(number, self.nth, self.times, every=self.every)
-
-
-def check_schedule(nth: int, times: int | None, seconds: float) -> None:
-    """Check when a fault applies, and for how long it delays.
-
-    Raises:
-        ValueError: a number is out of its range.
-    """
-    if nth < 1 or (times is not None and times < 1):
-        raise ValueError("a fault strikes the first call or a later one, at least once")
-    if not 0 <= seconds <= LONGEST:
-        raise ValueError(f"a delay is between 0 and {LONGEST:.0f} seconds")
-
-
-def applies(number: int, nth: int, times: int | None, *, every: bool) -> bool:
-    """Whether a fault applies to the matching call of this number (from 1)."""
-    if every:
-        return number % nth == 0 and (times is None or number // nth <= times)
-    return number >= nth and (times is None or number < nth + times)
-
 
 class FaultKind(Enum):
     """What a fault does to a call."""
@@ -139,12 +138,11 @@ ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class CallFault:
-    """A fault of the `nth` matching call (counted from 1) and the next ones, `times` in all.
+class CallFault(_Scheduled):
+    """A fault of calls of the control plane.
 
-    With `every`, it is each nth call instead. `times` None: without end. `verb` is one of `VERBS`
-    or `any`; `target` is an address, or a pattern over addresses (`compute/*`). `seconds` is the
-    delay, or the Retry-After of a throttled call.
+    `verb` is one of `VERBS` or `any`; `target` is an address, or a pattern over addresses
+    (`compute/*`). `seconds` is the delay, or the Retry-After of a throttled call.
     """
 
     kind: FaultKind
@@ -164,7 +162,7 @@ class CallFault:
         Raises:
             ValueError: a count is below 1, or the verb is unknown.
         """
-        check_schedule(self.nth, self.times, self.seconds)
+        self._check()
         if self.verb not in (*VERBS, ANY):
             raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
 
@@ -179,10 +177,6 @@ class CallFault:
             for address in addresses
             for pattern in patterns
         )
-
-    def applies(self, number: int) -> bool:
-        """Whether the fault applies to the matching call of this number (from 1)."""
-        return applies(number, self.nth, self.times, every=self.every)
 
     def failure(self) -> OperationFailure:
         """Return the failure of the operation, for `FAIL_OPERATION`."""
@@ -209,6 +203,7 @@ _DEFAULT_ERRORS = {
 
 
 AnyFault: TypeAlias = CallFault | HttpFault
+_Fault = TypeVar("_Fault", CallFault, HttpFault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,20 +291,21 @@ def any_active(db: Connection) -> bool:
 
 def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[CallFault, ...]:
     """Count a call for every fault that matches it; return the faults that apply."""
-    return tuple(
-        active.fault
-        for active in active_faults(db)
-        if isinstance(active.fault, CallFault) and active.fault.matches(verb, addresses)
-        if active.fault.applies(_count(db, active))
-    )
+    return _matched(db, CallFault, lambda fault: fault.matches(verb, addresses))
 
 
 def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ...]:
     """Count an HTTP request for every fault that matches it; return the faults that apply."""
+    return _matched(db, HttpFault, lambda fault: fault.matches(method, path))
+
+
+def _matched(
+    db: Connection, of: type[_Fault], matches: Callable[[_Fault], bool]
+) -> tuple[_Fault, ...]:
     return tuple(
         active.fault
         for active in active_faults(db)
-        if isinstance(active.fault, HttpFault) and active.fault.matches(method, path)
+        if isinstance(active.fault, of) and matches(active.fault)
         if active.fault.applies(_count(db, active))
     )
 

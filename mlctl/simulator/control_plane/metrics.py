@@ -106,10 +106,8 @@ class UsageRow:
 
 def summarize_usage(workspace: WorkspaceHandle) -> list[UsageRow]:
     """Return the usage of clusters, pools and jobs, then totals of the first two by tier."""
-    with workspace.store.read() as db:
-        workspace_id = workspace.state(db).id
+    mine = command_log.engine_name(workspace.current.id, "")
     with replay.current(workspace.store) as world:
-        mine = command_log.engine_name(workspace_id, "")
         usages = [
             _usage_row(of_resource)
             for of_resource in usage.usage(world)

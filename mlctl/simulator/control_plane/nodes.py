@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
@@ -89,7 +89,7 @@ _PORTS = 50_000  # where the load balancer's ports for SSH begin
 def _node_information(node: NodeView, key: str, *, public: bool) -> NodeInformation:
     low, high = node.number % 250 + 4, node.number // 250  # Azure keeps the first four of a subnet
     return NodeInformation(
-        f"tvmps_{uuid5(NAMESPACE_URL, f'{key}/{node.number}').hex}_{node.number}",
+        f"tvmps_{uuid_of(f'{key}/{node.number}').replace('-', '')}_{node.number}",
         node.state.name.lower(),
         f"10.0.{high}.{low}",
         f"20.0.{high}.{low}" if public else None,

@@ -95,11 +95,12 @@ def _are_objects(values: Data) -> bool:
 
 def _name_what_is_made(region: dict[str, Data], group: Scope) -> None:
     """Give ids to the accounts that are created with a region of a registry."""
-    at = f"/subscriptions/{group.subscription}/resourceGroups/{group.resource_group}/providers"
     for details, made, account in _ACCOUNTS:
         for number, detail in enumerate(region.get(details) or ()):
             if detail.get(made):
-                detail[made]["armResourceId"] = {"resourceId": f"{at}/{account}{number}"}
+                detail[made]["armResourceId"] = {
+                    "resourceId": f"{group.group}/providers/{account}{number}"
+                }
 
 
 def every(store: Store) -> list[str]:

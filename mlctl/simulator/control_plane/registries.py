@@ -8,17 +8,16 @@ every asset is there, as nobody knows what the registries of others hold: an ass
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from uuid import NAMESPACE_URL, uuid5
+from collections.abc import Iterator, Mapping
 
 from mlctl import catalog
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.errors import missing
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import (
@@ -31,6 +30,7 @@ _OF_CATALOGUE = ("model", "component")  # kinds of which a public registry has m
 # What the registries begin with that anybody may read, and few may write to.
 _PUBLIC = ("azureml", "huggingface", "nvidia")
 _IMAGES = "mcr.microsoft.com/azureml/curated"
+_ENVIRONMENT = "azureml://registries/azureml/environments/sklearn-1.5/labels/latest"
 
 
 def kept(store: Store, registry: str) -> WorkspaceHandle | None:
@@ -65,9 +65,7 @@ def share(source: WorkspaceHandle, address: Address, registry: str, target: Addr
         ServiceError: 404, there is no such asset; as `written`; the registry has the version with
             other content.
     """
-    stored = service.read(source, [address]).get(address)
-    if stored is None:
-        raise missing(address)
+    stored = service.require(source, address)
     service.put(written(source.store, registry), target, {"properties": stored.body["properties"]})
 
 
@@ -124,10 +122,10 @@ def version(registry: str, address: Address) -> dict[str, Data]:
     properties = {
         "description": None,
         "tags": {"mlctl.supposed": "true"} if is_supposed(registry, address) else {},
-        "properties": {"registryAssetId": str(uuid5(NAMESPACE_URL, location))},
+        "properties": {"registryAssetId": uuid_of(location)},
         "isArchived": False,
         "isAnonymous": False,
-        **_CONTENT.get(address.kind, _no_content)(registry, address, location),
+        **_content(registry, address, location),
     }
     return _body(registry, address, properties)
 
@@ -159,51 +157,25 @@ def _listed(registry: str, address: Address) -> catalog.RegistryAsset | None:
     return catalog.registry_assets(registry, address.kind).get(address.name.casefold())
 
 
-def _type(registry: str, address: Address) -> str:
+def _content(registry: str, address: Address, location: str) -> Mapping[str, Data]:
+    """Return what a version of an asset holds, by its kind."""
     asset = _listed(registry, address)
-    return asset.type if asset else ""
-
-
-def _model(registry: str, address: Address, location: str) -> dict[str, Data]:
-    of_type = _type(registry, address) or "custom_model"
-    flavors: Data = {"python_function": {"data": {}}} if of_type == "mlflow_model" else {}
-    return {"modelType": of_type, "flavors": flavors, "modelUri": location}
-
-
-def _environment(_registry: str, address: Address, _location: str) -> dict[str, Data]:
+    sort = asset.type if asset else ""
+    flavors: Data = {"python_function": {"data": {}}} if sort == "mlflow_model" else {}
     image = f"{_IMAGES}/{address.name.casefold()}:{address.version}"
-    return {"osType": "Linux", "environmentType": "Curated", "image": image}
-
-
-def _component(registry: str, address: Address, _location: str) -> dict[str, Data]:
-    spec: dict[str, Data] = {"name": address.name, "version": address.version}
-    spec |= {"inputs": {}, "outputs": {}}
-    if _type(registry, address) == "pipeline":
-        return {"componentSpec": {**spec, "type": "pipeline", "jobs": {}}}
-    image = "azureml://registries/azureml/environments/sklearn-1.5/labels/latest"
-    runs = {"type": "command", "command": "echo", "environment": image}  # nobody knows what
-    return {"componentSpec": {**spec, **runs}}
-
-
-def _data(_registry: str, _address: Address, location: str) -> dict[str, Data]:
-    return {"dataType": "uri_folder", "dataUri": location}
-
-
-def _code(_registry: str, _address: Address, location: str) -> dict[str, Data]:
-    return {"codeUri": location}
-
-
-def _no_content(_registry: str, _address: Address, _location: str) -> dict[str, Data]:
-    return {}
-
-
-_CONTENT: Mapping[str, Callable[[str, Address, str], dict[str, Data]]] = {
-    "model": _model,
-    "environment": _environment,
-    "component": _component,
-    "data": _data,
-    "code": _code,
-}
+    spec: Data = {"name": address.name, "version": address.version, "inputs": {}, "outputs": {}}
+    # Nobody knows what it runs.
+    runs: Data = {"type": "command", "command": "echo", "environment": _ENVIRONMENT}
+    if sort == "pipeline":
+        runs = {"type": "pipeline", "jobs": {}}
+    contents: Mapping[str, Mapping[str, Data]] = {
+        "model": {"modelType": sort or "custom_model", "flavors": flavors, "modelUri": location},
+        "environment": {"osType": "Linux", "environmentType": "Curated", "image": image},
+        "component": {"componentSpec": {**spec, **runs}},
+        "data": {"dataType": "uri_folder", "dataUri": location},
+        "code": {"codeUri": location},
+    }
+    return contents.get(address.kind, {})
 
 
 def versions(registry: str, address: Address) -> Iterator[dict[str, Data]]:

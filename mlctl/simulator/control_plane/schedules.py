@@ -21,7 +21,6 @@ from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.errors import missing
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.workload import DEFAULT_NAME, Workload
@@ -58,16 +57,11 @@ def start_due(store: Store, to: float) -> None:
 
 def trigger(workspace: WorkspaceHandle, name: str) -> JobRecord:
     """Start a job of a schedule now."""
-    with workspace.store.read() as db:
-        now = workspace.state(db).now
-    return _start(Firing(_moment(now), name, workspace))
+    return _start(Firing(_moment(workspace.current.now), name, workspace))
 
 
 def _start(firing: Firing) -> JobRecord:
-    address = Address("schedule", firing.name)
-    stored = service.read(firing.workspace, [address]).get(address)
-    if stored is None:
-        raise missing(address)
+    stored = service.require(firing.workspace, Address("schedule", firing.name))
     job = dict(pointer.get(stored.body, ("properties", "action", "jobDefinition"), {}))
     source = str(job.pop("sourceJobId", None) or "").rpartition("/")[2]
     if source:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from itertools import accumulate
 from pathlib import Path
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data, get
@@ -40,7 +39,7 @@ def keys(state: WorkspaceState, address: Address, endpoint: Mapping[str, Data]) 
     """
     if auth_mode(endpoint) != KEY:
         return dict.fromkeys(_KEY_NAMES)
-    values = [_secret(state, f"{name}{address}") for name in ("one", "two")]
+    values = [state.guid(f"{name}{address}") for name in ("one", "two")]
     later_keys = endpoint["properties"].get("keys") or {}
     return dict(zip(_KEY_NAMES, values, strict=True)) | later_keys
 
@@ -51,14 +50,13 @@ def regenerate(workspace: WorkspaceHandle, endpoint: Address, key_type: str) -> 
     Raises:
         ServiceError: 404, there is no such endpoint; 400, there is no key of that type.
     """
-    with workspace.store.read() as db:
-        state = workspace.state(db)
-    body = json.loads(json.dumps(_read(workspace, endpoint)))
+    state = workspace.current
+    body = json.loads(json.dumps(_read(workspace, endpoint).body))
     name = f"{key_type.casefold()}Key"
     if name not in _KEY_NAMES:
         raise bad(f"The endpoint `{endpoint.name}` has no key of type `{key_type}`.")
     old_key = keys(state, endpoint, body)[name]
-    new_key = {name: _secret(state, f"{old_key}{endpoint}")}
+    new_key = {name: state.guid(f"{old_key}{endpoint}")}
     body["properties"]["keys"] = (body["properties"].get("keys") or {}) | new_key
     return service.put(workspace, endpoint, body).operation
 
@@ -67,14 +65,12 @@ def token(state: WorkspaceState, address: Address) -> dict[str, Data]:
     """Return a token for an endpoint, for a day; callers should refresh it after half of it."""
     now = int(clock.EPOCH.timestamp() + state.now)
     times = {"expiryTimeUtc": now + _DAY, "refreshAfterTimeUtc": now + _DAY // 2}
-    return {"accessToken": _secret(state, f"token{address}"), "tokenType": "Bearer", **times}
+    return {"accessToken": state.guid(f"token{address}"), "tokenType": "Bearer", **times}
 
 
 def credentials(workspace: WorkspaceHandle, endpoint: Address) -> dict[str, Data]:
     """Return the keys of an endpoint, or a token if it uses tokens."""
-    body = _read(workspace, endpoint)
-    with workspace.store.read() as db:
-        state = workspace.state(db)
+    body, state = _read(workspace, endpoint).body, workspace.current
     by_key = auth_mode(body) == KEY
     return keys(state, endpoint, body) if by_key else token(state, endpoint)
 
@@ -99,7 +95,7 @@ def choose(
         NotFound: there is no such endpoint or deployment.
         Permanent: no deployment gets traffic, or the one that does cannot answer.
     """
-    traffic = get(_read(workspace, endpoint), ("properties", "traffic")) or {}
+    traffic = get(_read(workspace, endpoint).body, ("properties", "traffic")) or {}
     chosen = deployment or max(traffic, key=lambda name: traffic[name], default=None)
     if draw is not None and not deployment and traffic:
         reached = zip(traffic, accumulate(traffic.values()), strict=True)
@@ -111,12 +107,9 @@ def choose(
             f" traffic: online-endpoint update -n {endpoint.name} --traffic NAME=100",
             status=404,
         )
-    address = Address("online-deployment", chosen, endpoint.name)
-    resource = service.read(workspace, [address]).get(address)
-    if resource is None:
-        raise _missing(address)
+    resource = _read(workspace, Address("online-deployment", chosen, endpoint.name))
     if resource.state != "Succeeded":
-        text = f"{address} is {resource.state}: it answers once it is Succeeded"
+        text = f"{resource.address} is {resource.state}: it answers once it is Succeeded"
         raise Permanent("DeploymentNotReady", text, status=503)
     return resource
 
@@ -143,17 +136,8 @@ def logs(workspace: WorkspaceHandle, deployment: Address, lines: int) -> str:
     return "".join(f"{event}\n" for event in events[-lines:])
 
 
-def _read(workspace: WorkspaceHandle, address: Address) -> Mapping[str, Data]:
+def _read(workspace: WorkspaceHandle, address: Address) -> StoredResource:
     resource = service.read(workspace, [address]).get(address)
     if resource is None:
-        raise _missing(address)
-    return resource.body
-
-
-def _missing(address: Address) -> NotFound:
-    return NotFound("ResourceNotFound", f"There is no {address}.", status=404)
-
-
-def _secret(state: WorkspaceState, purpose: str) -> str:
-    scope = str(state.scope).casefold()
-    return str(uuid5(NAMESPACE_URL, f"{state.seed}/{scope}/{purpose}"))
+        raise NotFound("ResourceNotFound", f"There is no {address}.", status=404)
+    return resource

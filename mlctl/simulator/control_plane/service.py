@@ -50,6 +50,18 @@ def read(
     return resources
 
 
+def require(workspace: WorkspaceHandle, address: Address) -> StoredResource:
+    """Return a resource.
+
+    Raises:
+        ServiceError: there is none (404).
+    """
+    resource = read(workspace, [address]).get(address)
+    if resource is None:
+        raise missing(address)
+    return resource
+
+
 def list_resources(
     workspace: WorkspaceHandle, kind: str, parent: str | None
 ) -> list[StoredResource]:
@@ -58,8 +70,7 @@ def list_resources(
         workspace, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent)
     )
     if RECORDS[kind].arm.own_names:
-        with workspace.store.read() as db:
-            stored += _own(workspace.state(db)).values()
+        stored += _own(workspace.current).values()
     return stored
 
 

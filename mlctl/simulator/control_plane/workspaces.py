@@ -53,9 +53,10 @@ def note(store: Store, scope: Scope) -> dict[str, Data]:
 
 def companions(scope: Scope) -> dict[str, Data]:
     """Return the ids of what Azure creates with a workspace, unless they are given."""
-    group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
     name = scope.workspace.lower()
-    return {key: f"{group}/{provider}/{name}" for key, provider in COMPANIONS.items()}
+    return {
+        key: f"{scope.group}/providers/{provider}/{name}" for key, provider in COMPANIONS.items()
+    }
 
 
 def missing(scope: Scope) -> NotFound:
@@ -90,8 +91,7 @@ def delete(handle: WorkspaceHandle) -> None:
         NotFound: there is none.
         ServiceError: something in it cannot be deleted (a lock, a fault).
     """
-    with handle.store.read() as db:
-        state = handle.state(db)
+    state = handle.current
     if state.id == NO_WORKSPACE:
         raise missing(handle.scope)
     kinds = [kind for kind in ALL.values() if not kind.parent and not kind.runs]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from mlctl.dataclasses import replace
 from mlctl.simulator.engine import autoscaling, batch_pool, commands, nodes, preemption
 from mlctl.simulator.engine import capacity as region_capacity
 from mlctl.simulator.engine.jobs import JobStatus, PoolJob

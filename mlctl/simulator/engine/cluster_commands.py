@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
+from mlctl.dataclasses import replace
 from mlctl.simulator.engine import (
     admin_commands,
     autoscaling,

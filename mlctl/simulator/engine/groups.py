@@ -7,8 +7,8 @@ in which members have ended, so that no event changes clusters other than its ow
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from mlctl.dataclasses import replace
 from mlctl.simulator.engine import autoscaling, batch_pool, capacity, retry, training
 from mlctl.simulator.engine.jobs import (
     AnyJob,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from mlctl.dataclasses import MISSING, Field, fields, is_dataclass
 from mlctl.simulator.engine import batch
 from mlctl.simulator.engine.commands import Command
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import compress
 from typing import Any
 
+from mlctl.dataclasses import replace
 from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.model import HOUR

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from mlctl.cli.forecast import args
-from mlctl.cli.forecast.args import Progress
+from mlctl.cli.forecast.args import ProgressLine
 from mlctl.cli.shell.session import Session
 
 
@@ -26,7 +26,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, times: list[float], stream: io.String
     clock = iter([0.0, *(at for at in times for _ in range(2))])
     monkeypatch.setattr(args, "monotonic", lambda: next(clock))
     monkeypatch.setattr(sys, "stderr", stream)
-    with Progress(cast("Session", SimpleNamespace(quiet=False))) as progress:
+    with ProgressLine(cast("Session", SimpleNamespace(quiet=False))) as progress:
         for _ in times:
             progress.add(10)
             if not progress.is_shown:

@@ -15,7 +15,7 @@ import pytest
 from mlctl.rehearsal.scoring.outcome import RehearsalOutcome
 from mlctl.rehearsal.scoring.run import ScoringRun
 from mlctl.rehearsal.training import lives
-from mlctl.rehearsal.training.lives import Conditions
+from mlctl.rehearsal.training.lives import RunConditions
 from mlctl.rehearsal.training.model import Cut, Trained, Training
 from tests.builders import shell
 from tests.builders.paths import SAMPLES
@@ -118,7 +118,7 @@ def test_what_was_learned_until_ctrl_c_is_said(
         return scored(run)
 
     def train(
-        training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
+        training: Training, conditions: RunConditions, folder: Path, cuts: Sequence[Cut] = ()
     ) -> Trained:
         if folder.name == "kill-4":
             raise KeyboardInterrupt
@@ -146,7 +146,7 @@ def test_a_rehearsal_stopped_before_its_first_kill_says_how_far_it_came(
             raise KeyboardInterrupt
         return scored(run)
 
-    def train(training: Training, conditions: Conditions, folder: Path) -> Trained:
+    def train(training: Training, conditions: RunConditions, folder: Path) -> Trained:
         if folder.name == "again":
             raise KeyboardInterrupt
         return trained(training, conditions, folder)
@@ -215,7 +215,7 @@ def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
         ((APPENDS, "--input", INPUT, "--python", "nopython"), "there is no program `nopython`"),
         ((APPENDS, "--input", INPUT, "--python", "true"), "is not Python 3.8 or newer"),
         ((APPENDS, "--input", INPUT, "--timeout", "0"), "'0' is not a valid value"),
-        ((APPENDS, "--input", INPUT, "--weather", "hail"), "`hail` is not a weather"),
+        ((APPENDS, "--input", INPUT, "--weather", "hail"), "`hail` is neither a file nor one of"),
         ((APPENDS, "--input", INPUT, "--keep", "empty"), "cannot make the folder `empty`"),
         (("bad.py", "--input", INPUT), "bad.py:2: the script cannot be used: SyntaxError"),
         (("wants.py", "--input", INPUT), "wants.py:1: No module named 'nothere'; use --python"),

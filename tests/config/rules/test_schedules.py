@@ -30,3 +30,15 @@ def test_an_end_in_the_past_is_a_warning(tmp_path: Path, until: str, is_error: b
     report = Report()
     Loader(report, date(2026, 6, 18)).load([str(tmp_path / "s.yml")])
     assert [(one.rule.code, one.is_error) for one in report] == [("MLC366", is_error)]
+
+
+@pytest.mark.parametrize(
+    ("start", "codes"), [("2026-06-17T23:59:59", ["MLC367"]), ("2026-06-18T00:00:00", [])]
+)
+def test_a_schedule_that_starts_now_is_not_late(
+    tmp_path: Path, start: str, codes: list[str]
+) -> None:
+    (tmp_path / "s.yml").write_text(SCHEDULE % f"start_time: '{start}'")
+    report = Report()
+    Loader(report, date(2026, 6, 18)).load([str(tmp_path / "s.yml")])
+    assert [finding.rule.code for finding in report] == codes

@@ -13,7 +13,7 @@ from mlctl.forecast import gather
 from mlctl.forecast.batch.policy import History, parse
 from mlctl.forecast.batch.study import Study, with_deadline
 from mlctl.forecast.gather import histories, histories_of
-from mlctl.forecast.history import Cloud, EngineCloud
+from mlctl.forecast.history import EngineCloud, HistoryCloud
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.shortcut.history import obstacle
 from mlctl.forecast.training.study import TrainingScenario, TrainingStudy
@@ -84,7 +84,7 @@ def test_where_nothing_is_left_to_chance_there_is_one_history(
     made: list[object] = []
     carry_out = Study._carry_out
 
-    def counted(study: Study, cloud: Cloud) -> History:
+    def counted(study: Study, cloud: HistoryCloud) -> History:
         made.append(cloud)
         return carry_out(study, cloud)
 

@@ -14,9 +14,9 @@ import pytest
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.scenario import Scenario
-from mlctl.forecast.statistics import quantile
+from mlctl.forecast.statistics import Estimate, quantile
 from mlctl.forecast.weather import fit
-from mlctl.forecast.weather.fit import FitError, LossCounts
+from mlctl.forecast.weather.fit import FitError, LossCounts, _log_normal
 from mlctl.forecast.weather.models import Outages, Shocks, Weather
 from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption
@@ -265,3 +265,10 @@ def test_the_band_of_the_first_half_covers_the_second_where_they_are_alike() -> 
         shares.append(sum(low <= span <= high for span in second) / len(second))
     assert 0.8 <= sum(shares) / len(shares) <= 0.97
     assert min(shares) >= 0.75
+
+
+def test_outages_are_log_normal_only_where_that_is_clearly_likelier() -> None:
+    length = Estimate(2.0, 1.0, 4.0)
+    assert _log_normal((1.0, 2.0, 3.0, 4.0), 0.0, length) == (length, None)  # likelier by 1.4
+    _, cv = _log_normal((1.0, 1.5, 2.0, 3.0), 0.0, length)  # by 2.3
+    assert cv is not None

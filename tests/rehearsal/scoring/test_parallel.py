@@ -10,7 +10,7 @@ import pytest
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.rehearsal.documents import Selected, from_documents
+from mlctl.rehearsal.documents import from_documents
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.scoring.deployment import Deployment
 
@@ -78,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
 def asked(folder: Path, text: str, address: str | None = None) -> Deployment:
     (folder / "x.yml").write_text(text)
     loaded = Loader(Report(), date(2026, 1, 1), scripts=False).load([str(folder / "x.yml")])
-    found: Any = from_documents("x.yml", loaded, Selected(address))
+    found: Any = from_documents("x.yml", loaded, address)
     assert isinstance(found, Deployment)
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.rehearsal.documents import Selected, from_documents
+from mlctl.rehearsal.documents import from_documents
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.training.job import with_nodes, with_steps
 from mlctl.rehearsal.training.model import Training
@@ -36,7 +36,7 @@ def job(folder: Path, command: str, more: str = "") -> Path:
 def read(path: Path, **selected: object) -> Training:
     """The training that a file declares."""
     loaded = Loader(Report(), TODAY, scripts=False).load([str(path)])
-    found = from_documents(str(path), loaded, Selected(**selected))  # type: ignore[arg-type]
+    found = from_documents(str(path), loaded, **selected)  # type: ignore[arg-type]
     assert isinstance(found, Training)
     return found
 
@@ -77,7 +77,7 @@ def test_an_input_that_is_not_here_is_the_one_that_is_given(tmp_path: Path) -> N
     path = job(tmp_path, "python train.py ${{inputs.data}} ${{inputs.rate}}", inputs)
     with pytest.raises(RehearsalError, match="the input `data` is not a local file: `azureml:d:1`"):
         read(path)
-    assert read(path, input=tmp_path).command == f"python train.py {tmp_path} 3"
+    assert read(path, local_input=tmp_path).command == f"python train.py {tmp_path} 3"
 
 
 def test_only_a_job_whose_processes_find_each_other_has_several_nodes(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from mlctl.rehearsal.process import running
 from mlctl.rehearsal.stage import Stage
 from mlctl.rehearsal.training.job import from_script
-from mlctl.rehearsal.training.lives import Conditions, train
+from mlctl.rehearsal.training.lives import RunConditions, train
 from mlctl.rehearsal.training.model import Cut, Training
 from mlctl.rehearsal.training.rehearsal import TrainingFails, rehearse_training
 from tests.builders import rehearsed
@@ -44,9 +44,9 @@ def script(folder: Path, text: str) -> Training:
     return from_script(folder / "code" / "train.py")
 
 
-def here(stage: Stage) -> Conditions:
+def here(stage: Stage) -> RunConditions:
     """As on this machine."""
-    return Conditions(stage.interpreter, dict(os.environ))
+    return RunConditions(stage.interpreter, dict(os.environ))
 
 
 def test_outputs_come_back_and_nothing_else_does(tmp_path: Path) -> None:

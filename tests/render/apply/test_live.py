@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from mlctl.applying.events import StepEvent, StepState
-from mlctl.render.apply.live import View
+from mlctl.render.apply.live import ApplyView
 from tests.builders.plans import Planned, plan
 from tests.builders.resources import CLUSTER
 
@@ -19,7 +19,7 @@ def seen(planned: Planned, *events: StepEvent, height: int = 24) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=100, height=height)
     ticks = iter(range(0, 10_000, 15))
-    view = View(console, len(planned.work.steps), lambda: float(next(ticks)))
+    view = ApplyView(console, len(planned.work.steps), lambda: float(next(ticks)))
     for event in events:
         view.show_event(event)
     console.print(view.render())

@@ -13,13 +13,22 @@ from hypothesis import strategies as st
 
 from mlctl.render.page import html as page
 from mlctl.render.page import svg
-from mlctl.render.page.html import Curves, Histogram, Page, Prose, Scatter, Table, Timeline, Tornado
-from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Spell, Swing
+from mlctl.render.page.html import (
+    Curves,
+    Histogram,
+    HtmlTable,
+    Page,
+    Prose,
+    Scatter,
+    Timeline,
+    Tornado,
+)
+from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Stretch, Swing
 
 EVIL = "<script>alert('1')</script>\"&\x1b[31m"
 NODES = (
-    Lane("node 0", (Spell("allocating", 0, 180), Spell("running", 180, 3600))),
-    Lane("node 1", (Spell("running", 180, 900), Spell("lost", 900, 1000))),
+    Lane("node 0", (Stretch("allocating", 0, 180), Stretch("running", 180, 3600))),
+    Lane("node 1", (Stretch("running", 180, 900), Stretch("lost", 900, 1000))),
 )
 VOID = {"meta", "br"}
 
@@ -31,7 +40,7 @@ def whole(words: str = "words") -> Page:
         words,
         (
             Prose(words, (words,)),
-            Table(words, (words, words), ((words, words),), words),
+            HtmlTable(words, (words, words), ((words, words),), words),
             Curves(
                 words, (Curve(words, ((1, 0.5), (2, 1))),), Axis(words, words, words), (words, 1)
             ),

@@ -99,8 +99,7 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
     """
     job = records.get_job(workspace, name)
     view = job.view
-    with workspace.store.read() as db:
-        state = workspace.state(db)
+    state = workspace.current
     logged_values = artifacts.logged(job, state.now)
     sent = list(mlflow_store.run_metrics(BlobStore(workspace.store), state.scope, name))
     waited = (view.submitted if view.started is None else view.started) - view.submitted

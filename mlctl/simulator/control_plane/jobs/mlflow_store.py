@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from mlctl.dataclasses import dataclass
@@ -109,7 +108,6 @@ def begin_run(store: Path, run: str, artifacts: Path | None = None, began: int =
     (experiment / run / "meta.yaml").write_text(text, encoding="utf-8")
 
 
-@cache
 def sets_experiment(code: Path) -> bool:
     """Whether code names an experiment: MLflow takes no run of another one then."""
     scripts = (path for path in code.rglob("*.py") if path.is_file())

@@ -5,13 +5,12 @@ What is planned is one command to the engine: which step begins when is up to it
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass, field, replace
+from mlctl.digests import sha256, uuid_of
 from mlctl.kinds import control_flow
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
@@ -195,12 +194,8 @@ class _Plan:
         )
 
     def _name(self, path: str) -> str:
-        return str(
-            uuid5(
-                NAMESPACE_URL,
-                f"{self.transaction.state.seed}/{self.transaction.state.id}/{self.root}{path}",
-            )
-        )
+        state = self.transaction.state
+        return uuid_of(f"{state.seed}/{state.id}/{self.root}{path}")
 
     def _engine_name(self, name: str) -> str:
         return self.transaction.engine_name(name)
@@ -254,7 +249,7 @@ def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
     if str(node.component.get("is_deterministic", True)).casefold() == "false":
         return ""
     identity = [node.component_id, node.own_fields, dict(inputs)]
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(identity, sort_keys=True))
 
 
 def note_reuse(row: JobRow, key: str, reused: Reused | None) -> JobRow:

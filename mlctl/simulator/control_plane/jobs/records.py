@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from itertools import islice
 from sqlite3 import Connection
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass, replace
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, NotFound, Permanent
@@ -247,7 +247,7 @@ def submit(
 def new_name(transaction: WorkspaceTransaction, prefix: str) -> str:
     """Return an unused name, derived from the seed and the number of jobs."""
     (count,) = transaction.db.execute("SELECT count(*) FROM jobs").fetchone()
-    return f"{prefix}-{uuid5(NAMESPACE_URL, f'{transaction.state.seed}/job/{count}')}"
+    return f"{prefix}-{uuid_of(f'{transaction.state.seed}/job/{count}')}"
 
 
 def require_resource(db: Connection, state: WorkspaceState, address: Address) -> StoredResource:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from mlctl import catalog
+from mlctl.dataclasses import replace
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data

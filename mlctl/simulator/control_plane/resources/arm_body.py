@@ -20,7 +20,7 @@ from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 _MOST_CHARACTERS = 80  # characters of a value in a message
 # Of endpoints and deployments: "begin with letter, 3-32, letters+numbers, single dashes ok"
 # (how-to-manage-quotas).
-_NAME = r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*"
+NAME = r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*"
 _READ_ONLY = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
@@ -319,7 +319,7 @@ def check_endpoint_name(request: PutRequest) -> None:
         ServiceError: it breaks the rules.
     """
     name = request.address.name
-    if request.old is None and not re.fullmatch(_NAME, name):
+    if request.old is None and not re.fullmatch(NAME, name):
         role = "deployment" if request.address.parent else "endpoint"
         rule = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The {role} name `{name}` is invalid: {rule}.", "BadRequest")

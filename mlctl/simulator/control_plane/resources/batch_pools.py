@@ -22,7 +22,6 @@ from mlctl.simulator.control_plane.state.context import PutRequest, StoredResour
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
-_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
 _READ_ONLY = ("provisioningState", "poolId", "billingPlanId", "provisionedVmCount", "createdOn")
 _CREATE_ONLY = [("properties", "swaggerUrl")]
 _MOST = 2**31 - 1
@@ -35,7 +34,7 @@ def accept(request: PutRequest) -> dict[str, Data]:
         ServiceError: the request is not valid.
     """
     address, old = request.address, request.old
-    if old is None and not _NAME.fullmatch(address.name):
+    if old is None and not re.fullmatch(arm_body.NAME, address.name):
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
     top, properties = arm_body.read_body(request, *_READ_ONLY)
@@ -107,8 +106,5 @@ def _billing_plan(request: PutRequest, url: Data) -> str:
         text = f"`swaggerUrl` must be the https address of a swagger.json, not `{url}`."
         raise bad(text, "BillingPlanNotFound")
     service = f"{parts.netloc}{parts.path}".casefold()
-    scope = request.scope
-    return (
-        f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
-        f"/Microsoft.MachineLearning/commitmentPlans/plan-{request.guid(service)[:8]}"
-    )
+    plans = f"{request.scope.group}/providers/Microsoft.MachineLearning/commitmentPlans"
+    return f"{plans}/plan-{request.guid(service)[:8]}"

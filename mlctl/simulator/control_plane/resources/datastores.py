@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from uuid import NAMESPACE_URL, uuid5
 
-from mlctl.kinds.address import PROVIDER, Address, Scope, kind_of
+from mlctl.digests import uuid_of
+from mlctl.kinds.address import PROVIDER, Address, kind_of
 from mlctl.kinds.values import form_of_body
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import arm_body, by_schema
@@ -16,7 +16,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
-_SERVICE = str(uuid5(NAMESPACE_URL, "mlctl/service"))  # who made those of every workspace
+_SERVICE = uuid_of("mlctl/service")  # who made those of every workspace
 # name -> (type, what its container is called), the one that was made last first (recorded:
 # datastore-list)
 OWN: Mapping[str, tuple[str, str]] = {
@@ -61,14 +61,14 @@ def accept(request: PutRequest) -> dict[str, Data]:
     return arm_body.stored_body(request, top)
 
 
-def storage(seed: str, scope: Scope) -> str:
-    """Return the GUID in the names of a workspace's containers."""
-    return str(uuid5(NAMESPACE_URL, f"{seed}/{str(scope).casefold()}/storage"))
+def container(state: WorkspaceState, name: str) -> str:
+    """Return the name of the container or file share of one of a workspace's own datastores."""
+    return OWN[name][1].format(guid=state.guid("storage"))
 
 
-def account(seed: str, scope: Scope) -> str:
+def account(state: WorkspaceState) -> str:
     """Return the name of the storage account of a workspace."""
-    return f"ml{storage(seed, scope).replace('-', '')[:16]}"
+    return f"ml{state.guid('storage').replace('-', '')[:16]}"
 
 
 def own(state: WorkspaceState) -> dict[Address, StoredResource]:
@@ -94,14 +94,13 @@ def own(state: WorkspaceState) -> dict[Address, StoredResource]:
 
 
 def _own_properties(state: WorkspaceState, name: str) -> dict[str, Data]:
-    kind, container = OWN[name]
+    kind, _ = OWN[name]
     home = {"subscriptionId": state.scope.subscription, "resourceGroup": state.scope.resource_group}
-    guid = storage(state.seed, state.scope)
     return {
         **(home if name == DEFAULT else {}),
         "datastoreType": kind,
-        "accountName": account(state.seed, state.scope),
-        "containerName" if kind == "AzureBlob" else "fileShareName": container.format(guid=guid),
+        "accountName": account(state),
+        "containerName" if kind == "AzureBlob" else "fileShareName": container(state, name),
         "endpoint": "core.windows.net",
         "protocol": "https",
         "serviceDataAccessAuthIdentity": (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from enum import Enum
 from sqlite3 import Connection
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
 
 from mlctl.dataclasses import dataclass
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
@@ -115,14 +115,16 @@ def token(seed: str, number: int, *, digest: bool = False) -> str:
     """Return the public id of an operation: a UUID (or else a digest) that ends with its number."""
     text = f"{seed}/operation/{number}"
     if digest:
-        parts = [uuid5(NAMESPACE_URL, f"{text}/{part}").bytes for part in ("head", "tail")]
-        content = (parts[0] + parts[1])[:26] + number.to_bytes(6, "big")
+        parts = [uuid_of(f"{text}/{part}").replace("-", "") for part in ("head", "tail")]
+        content = bytes.fromhex("".join(parts))[:26] + number.to_bytes(6, "big")
         return b2a_base64(content).decode().rstrip("=\n").translate(_URL_SAFE)
-    return f"{str(uuid5(NAMESPACE_URL, text))[:24]}{number:012x}"
+    return f"{uuid_of(text)[:24]}{number:012x}"
 
 
 def number_of(seed: str, text: str) -> int | None:
     """Return the number in an operation's public id; None if it is not one of this seed."""
+    from uuid import UUID  # noqa: PLC0415 - only the emulator has one read
+
     digest = len(text) == _DIGEST
     try:
         plain = text.translate(_FROM_URL_SAFE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.dataclasses import dataclass
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.settings import CloudSettings
@@ -55,4 +55,4 @@ class PutRequest:
 
 @lru_cache(maxsize=64)
 def _guid(text: str) -> str:
-    return str(uuid5(NAMESPACE_URL, text))
+    return uuid_of(text)

@@ -13,6 +13,7 @@ from typing import Any
 
 from mlctl.catalog.prices import PriceList, listed
 from mlctl.dataclasses import dataclass
+from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.facts import Claims
 from mlctl.pointer import Data
@@ -42,6 +43,11 @@ class WorkspaceState:
     scope: Scope
     location: str
     price_list: Callable[[], PriceList] = listed
+
+    def guid(self, purpose: str) -> str:
+        """Return a GUID that depends on the seed, the workspace and `purpose` only."""
+        scope = str(self.scope).casefold()
+        return uuid_of(f"{self.seed}/{scope}/{purpose}")
 
 
 def workspace_state(

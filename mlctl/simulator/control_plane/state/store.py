@@ -21,6 +21,8 @@ _DAMAGED = ("not a database", "malformed", "no such", "decode")  # words of SQLi
 MEMORY = ":memory:"
 _FOLDER = ".mlctl"  # mlctl's own, made for the state
 BUSY_SECONDS = 30.0
+_PAGE = 1024  # bytes: a write changes a few in a dozen pages, and each is logged whole
+_CHECKPOINT = 16_000  # pages in the log before a checkpoint, which waits for the disk
 
 
 class LocalStateError(Unavailable):
@@ -178,12 +180,11 @@ def _make_folder(path: Path) -> None:
 def _prepare(connection: sqlite3.Connection, path: str, patience: float) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     version = _check_format(connection, path)
+    connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a new file
     if path != MEMORY:
         _use_wal(connection, patience)
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(
-        "PRAGMA wal_autocheckpoint = 4000"
-    )  # pages; each checkpoint waits for the disk
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
     if version < VERSION:
         create(connection)
         _check_format(connection, path)

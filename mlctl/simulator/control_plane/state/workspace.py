@@ -43,6 +43,12 @@ class WorkspaceHandle:
         """Return the state of the workspace, even if it does not exist yet."""
         return rows.workspace_state(db, self.scope, self.location, self.store.price_list)
 
+    @property
+    def current(self) -> WorkspaceState:
+        """The same, outside of a transaction."""
+        with self.store.read() as db:
+            return self.state(db)
+
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:
     """Return the state of the workspace, which is created if it does not exist."""
