@@ -147,7 +147,7 @@ ROUTES = (
         for action in ("start", "stop", "restart")
     ),
     Route("POST", _COMPUTE + "/updateIdleShutdownSetting", resources.set_idle, "compute"),
-    Route("POST", _COMPUTE + "/enableSso", workspaces.done, "compute"),
+    Route("POST", _COMPUTE + "/enableSso", workspaces.accept_needless, "compute"),
     Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=_NOTHING),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/regenerateKeys", resources.regenerate_keys, "online-endpoint"),
@@ -187,7 +187,7 @@ ROUTES = (
     Route("DELETE", _WS, workspaces.delete),
     Route("POST", _WS + "/listKeys", workspaces.keys),
     Route("POST", _WS + "/diagnose", workspaces.diagnose),
-    Route("POST", _WS + "/resyncKeys", workspaces.done),
+    Route("POST", _WS + "/resyncKeys", workspaces.accept_needless),
     *(Route("GET", f"{_WS}/{name}", workspaces.show_none) for name in _ELSEWHERE),
     *(Route("GET PUT DELETE", f"{_WS}/{name}/{{name}}", workspaces.refuse) for name in _ELSEWHERE),
     Route("POST", _WS + "/provisionManagedNetwork", workspaces.provision_network),
@@ -211,7 +211,7 @@ ROUTES = (
     Route("GET", "{scope*}" + _INSIGHTS + "/metrics", monitor.show_no_metrics),
     Route("GET", _SUB + _INSIGHTS + "/eventtypes/management/values", monitor.show_activity),
     *(
-        Route(method, f"{_GROUP}/providers/Microsoft.{sort}/{{name}}", workspaces.beside)
+        Route(method, f"{_GROUP}/providers/Microsoft.{sort}/{{name}}", workspaces.show_companion)
         for sort in workspaces.BESIDE
         for method in ("GET", "DELETE")
     ),

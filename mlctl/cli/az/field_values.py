@@ -59,7 +59,7 @@ def fits(value: Data, schema: Schema) -> bool:
     return not types or any(is_a(value, type_) for type_ in types)
 
 
-def inside(schema: Schema, key: str) -> Schema | None:
+def schema_of_key(schema: Schema, key: str) -> Schema | None:
     """Return the schema of an object's key; None if the key is unknown."""
     for level in (schema, *schema.get("anyOf", ())):
         if key in level.get("properties", {}):
@@ -133,11 +133,12 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
     """
     for flag in flags:
         field = field_of(kind, flag.at)
+        metavars = {"boolean": SWITCH, "object": "KEY=VALUE ...", "array": "ID ..."}
         yield option(
             flag.parameter,
             *flag.names,
             help=flag.help or " ".join(_help(field, defaults=defaults)),
-            metavar=_metavar(field),
+            metavar=metavars.get(str(field.get("type")), ""),
             panel=flag.panel or ARGUMENTS,
             suggest=tuple(enumerated(field)),
         )
@@ -163,7 +164,7 @@ def field_of(kind: Kind, at: Pointer) -> Schema:
     """
     *_, (_, form) = schema.forms(schema.resolved(kind.schema))
     for step in at:
-        below = inside(form, str(step))
+        below = schema_of_key(form, str(step))
         if below is None:
             raise KeyError(pointer.dotted(at))
         form = below
@@ -185,7 +186,7 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
         return
     pairs = dict(pair.partition("=")[::2] for pair in texts)
     for key, value in pairs.items():
-        below = inside(field, key)
+        below = schema_of_key(field, key)
         if below is None:
             properties = ", ".join(field["properties"])
             raise UsageError(
@@ -212,25 +213,11 @@ def _coerced(flag: Flag, value: str, field: Schema) -> Data:
     data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
-        hint = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
+        nouns = {"integer": "a whole number", "number": "a number"}
+        noun = nouns.get(str(field.get("type")), "text")
+        hint = f"Allowed values: {allowed}." if allowed else f"It takes {noun}."
         raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {hint}")
     return data
-
-
-def _noun(field: Schema) -> str:
-    return {"integer": "a whole number", "number": "a number"}.get(str(field.get("type")), "text")
-
-
-def _metavar(field: Schema) -> str:
-    match field.get("type"):
-        case "boolean":
-            return SWITCH
-        case "object":
-            return "KEY=VALUE ..."
-        case "array":
-            return "ID ..."
-        case _:
-            return ""
 
 
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:

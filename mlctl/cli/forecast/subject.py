@@ -79,7 +79,7 @@ def read_subject(
     graph = read_graph(session, paths, args.override, ignore) if paths else Graph({}, ())
     if graph is None:
         return None
-    request = wanted_of(session, args, work, settings)
+    request = read_wanted(session, args, work, settings)
     if request.deployment is not None and kind_of(request.deployment).plan.routes:
         request = replace(
             request, deployment=default_deployment(session, graph, request.deployment)
@@ -88,7 +88,7 @@ def read_subject(
     return read(whole, replace(request, workspace=workspace, timeout_grows=grows))
 
 
-def wanted_of(
+def read_wanted(
     session: Session, args: SubjectArgs, work: BatchFlags, settings: SimulationSettings
 ) -> Wanted:
     """Return what the flags describe."""
@@ -100,7 +100,14 @@ def wanted_of(
     if sum(counts) > 1:
         raise UsageError("--files, --mini-batches and --input exclude each other.")
     if args.input is not None:
-        workload = replace(workload, files=_count_files(args.input))
+        from mlctl.cli.az import invoke
+
+        count = invoke.count_files({"inputs": {"input": {"path": args.input}}})
+        if count is None:
+            raise InvalidValue(
+                f"the files of `{args.input}` cannot be counted from here", flag="--input"
+            )
+        workload = replace(workload, files=count)
     workloads.check(workload)
     deployment = _address(args.deployment) if args.deployment else None
     prices = stated_prices(session, args)
@@ -257,15 +264,6 @@ def _join(
         if resource is not None:
             resources.setdefault(resource.address, resource)
     return graphs.build(resources.values(), scope)
-
-
-def _count_files(folder: str) -> int:
-    from mlctl.cli.az import invoke
-
-    count = invoke.count_files({"inputs": {"input": {"path": folder}}})
-    if count is None:
-        raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
-    return count
 
 
 def _edit(overrides: Sequence[str] | None) -> DocumentEdit | None:

@@ -133,7 +133,7 @@ class Session:
         """What nodes cost: by a list of the user's, else by the one that mlctl brings along."""
         from mlctl.catalog import prices
 
-        return self.own_price_list or prices.listed()
+        return self.own_price_list or prices.own_prices()
 
     @cached_property
     def own_price_list(self) -> PriceList | None:
@@ -150,7 +150,7 @@ class Session:
         from mlctl.cli.parser.arguments import InvalidValue
 
         try:
-            return prices.read(path) if flag else prices.refreshed(path)
+            return prices.read(path) if flag else prices.read_refreshed(path)
         except (OSError, prices.PriceListError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             cure = "" if flag else "; write it again with `mlctl catalog refresh`, or remove it"
@@ -165,17 +165,14 @@ class Session:
     @contextmanager
     def registry(self, name: str) -> Iterator[Registry]:
         """Open a registry; name it once on stderr. No workspace is needed."""
-        from mlctl.backends import open_backend
         from mlctl.backends.ports.backend import SupportsRegistries
         from mlctl.service_errors import Permanent
 
-        backend_name = self.backend_name
-        scope = self.settings.scope(backend_name, self.flags.scope, needed=())
-        backend, _ = open_backend(backend_name, scope, self.environment, self.options)
+        backend, _ = self.open(needed=())
         try:
             if not isinstance(backend, SupportsRegistries):
-                raise Permanent("NoRegistries", f"the {backend_name} backend has no registries")
-            self.note(clean(f"{backend_name} backend, registry {name}"))
+                raise Permanent("NoRegistries", f"the {backend.name} backend has no registries")
+            self.note(clean(f"{backend.name} backend, registry {name}"))
             yield backend.registry(name)
         finally:
             backend.close()

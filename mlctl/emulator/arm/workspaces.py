@@ -119,12 +119,12 @@ def diagnose(_call: Call) -> Response:
     return json_response({"value": {f"{of}Results": [] for of in _DIAGNOSED}})
 
 
-def done(_call: Call) -> Response:
+def accept_needless(_call: Call) -> Response:
     """POST of what changes nothing here, such as rotating keys."""
     return Response(200)
 
 
-def beside(call: Call) -> Response:
+def show_companion(call: Call) -> Response:
     """Answer for a resource that a workspace stands on, which always exists and keeps nothing."""
     if call.request.method == "DELETE":
         return Response(204)

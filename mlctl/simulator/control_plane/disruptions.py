@@ -113,7 +113,7 @@ def set_preemption(
         if start is not None:
             available = start == "available"
             processes = tuple(
-                traces.begun(process, world.seed, available=available)
+                traces.begin(process, world.seed, available=available)
                 if isinstance(process, Trace | OnOff)
                 else process
                 for process in processes

@@ -209,7 +209,7 @@ def unrolled(steps: Mapping[str, Data], inputs: Mapping[str, str]) -> dict[str, 
         ServiceError: a step of control flow cannot be read.
     """
     try:
-        return control_flow.unrolled(steps, inputs.get)
+        return control_flow.unroll(steps, inputs.get)
     except control_flow.ControlFlowError as error:
         raise bad(f"The step `{error.step}` cannot be read: {error}.", "InvalidPipeline") from None
 

@@ -120,7 +120,7 @@ class _Plan:
             path = f"{prefix}{step}"
             return any(name == path or name.startswith(f"{path}.") for name in paths)
 
-        return control_flow.kept(steps, has_run) if paths else steps
+        return control_flow.drop_unrun(steps, has_run) if paths else steps
 
     def _member(
         self, step: str, steps: Mapping[str, Data], outer: PipelineContext, keys: dict[str, str]

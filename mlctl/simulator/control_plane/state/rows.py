@@ -11,7 +11,7 @@ from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
 
-from mlctl.catalog.prices import PriceList, listed
+from mlctl.catalog.prices import PriceList, own_prices
 from mlctl.dataclasses import dataclass
 from mlctl.digests import uuid_of
 from mlctl.kinds.address import Address, Scope
@@ -42,7 +42,7 @@ class WorkspaceState:
     id: int
     scope: Scope
     location: str
-    price_list: Callable[[], PriceList] = listed
+    price_list: Callable[[], PriceList] = own_prices
 
     def guid(self, purpose: str) -> str:
         """Return a GUID that depends on the seed, the workspace and `purpose` only."""
@@ -51,7 +51,7 @@ class WorkspaceState:
 
 
 def workspace_state(
-    db: Connection, scope: Scope, location: str, price_list: Callable[[], PriceList] = listed
+    db: Connection, scope: Scope, location: str, price_list: Callable[[], PriceList] = own_prices
 ) -> WorkspaceState:
     """Return the state of workspace `scope`; `location` is its region if it does not exist yet.
 
@@ -167,11 +167,13 @@ def find_all(
     out: dict[Address, StoredResource] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
-        if address.is_newest:
-            newest = find(db, workspace_id, address)
-            out |= {address: newest} if newest else {}
+        if address.is_newest or len(addresses) == 1:
+            resource = find(db, workspace_id, address)
+            out |= {address: resource} if resource else {}
         else:
             exact[address] = address
+    if not exact:
+        return out
     keys = json.dumps([key(address) for address in exact])
     for row in db.execute(
         _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
