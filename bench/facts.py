@@ -49,7 +49,7 @@ def errors() -> Iterator[str]:
     """What is wrong with the form of a table."""
     try:
         every_table()
-        prices.listed()
+        prices.own_prices()
     except (ValueError, KeyError) as error:
         yield str(error)
     names = {feature.name for feature in retiring_features()}

@@ -13,10 +13,10 @@ _URLS = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"  # RFC 9562's namespace of URLs
 
 def sha256(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, as 64 hexadecimal digits."""
-    return begun(text.encode()).hexdigest()
+    return begin(text.encode()).hexdigest()
 
 
-def begun(content: bytes) -> hashlib._Hash:
+def begin(content: bytes) -> hashlib._Hash:
     """Return the SHA-256 of a content that goes on."""
     import hashlib
 

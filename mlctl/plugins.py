@@ -37,7 +37,7 @@ class Plugin:
 
     def failed(self, error: Exception) -> BrokenPlugin:
         """Return the error that it raised an unexpected exception."""
-        return self.broken(f"has a bug: {described(error)}")
+        return self.broken(f"has a bug: {describe(error)}")
 
 
 def names(group: str) -> list[str]:
@@ -62,7 +62,7 @@ def load(group: str, name: str) -> Plugin | None:
     try:
         return Plugin(name, package, entry_point.load())
     except Exception as error:
-        why = f"cannot be imported: {described(error)}"
+        why = f"cannot be imported: {describe(error)}"
         raise BrokenPlugin(_sentence(name, package, why)) from error
 
 
@@ -77,7 +77,7 @@ def _installed(group: str) -> Iterator[EntryPoint]:
         yield from distribution.entry_points.select(group=group)
 
 
-def described(error: Exception) -> str:
+def describe(error: Exception) -> str:
     """Describe an error of foreign code in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -107,13 +107,11 @@ def drop(data: dict[str, Data], pointer: Pointer) -> None:
         holder.pop(pointer[-1], None)
 
 
-def copied(data: Data) -> Data:
+def copy(data: Data) -> Data:
     """Copy plain data, so that no object or list is shared."""
     if isinstance(data, dict):
-        return {
-            key: copied(inner) if type(inner) in _BOXES else inner for key, inner in data.items()
-        }
-    return [copied(inner) for inner in data] if isinstance(data, list) else data
+        return {key: copy(inner) if type(inner) in _BOXES else inner for key, inner in data.items()}
+    return [copy(inner) for inner in data] if isinstance(data, list) else data
 
 
 _BOXES = (dict, list)

@@ -63,14 +63,14 @@ def read_ignored(root: Path) -> Ignored:
     for number, line in enumerate(map(str.rstrip, text.splitlines()), 1):
         if line.strip("!/ ") and not line.startswith("#"):
             try:
-                patterns.append((not line.startswith("!"), compiled(line.lstrip("!"))))
+                patterns.append((not line.startswith("!"), compile_glob(line.lstrip("!"))))
             except re.error as error:
                 why = f"line {number}, `{line[:60]}`, is not a pattern: {error.msg}"
                 raise OSError(errno.EINVAL, why, str(file)) from None
     return Ignored(tuple(patterns))
 
 
-def compiled(glob: str) -> re.Pattern[str]:
+def compile_glob(glob: str) -> re.Pattern[str]:
     """Compile a gitignore pattern for relative paths; it also matches everything below.
 
     Raises:
@@ -192,8 +192,8 @@ def code_hash(path: Path, content: Files = ON_DISK) -> str:
     Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
     that order. Raises OSError if something in the folder cannot be read.
     """
-    sorted_files = sorted(uploaded(path), key=lambda pair: pair[1].lower())
-    digest = digests.begun(str(len(sorted_files)).encode())
+    sorted_files = sorted(list_uploads(path), key=lambda pair: pair[1].lower())
+    digest = digests.begin(str(len(sorted_files)).encode())
     for file, name in sorted_files:
         digest.update(f"#{name}#{content.size(file)}".encode())
     for file, _ in sorted_files:
@@ -207,7 +207,7 @@ def asset_hash(path: Path, content: Files = ON_DISK) -> str:
     Raises:
         OSError: something in the folder cannot be read.
     """
-    digest = digests.begun(b"Initialize for october 2021 AML CLI version")
+    digest = digests.begin(b"Initialize for october 2021 AML CLI version")
     if not is_folder(path):
         _update_with_file(digest, path, content)
         return digest.hexdigest()
@@ -218,7 +218,7 @@ def asset_hash(path: Path, content: Files = ON_DISK) -> str:
     return digest.hexdigest()
 
 
-def uploaded(path: Path) -> Iterator[tuple[Path, str]]:
+def list_uploads(path: Path) -> Iterator[tuple[Path, str]]:
     """Yield what is uploaded of a file or folder: each file, with its relative path.
 
     Raises:

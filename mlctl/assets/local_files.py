@@ -60,7 +60,7 @@ class _Resolver:
         if job is not None and ("component",) not in values:
             if isinstance(job, str):
                 unnamed = _component_of_job(resource, job.removeprefix("azureml:"))
-                copy = names.named(unnamed, self.scope)
+                copy = names.name_by_content(unnamed, self.scope)
                 values["component",] = _reference(copy)
                 yield copy
             else:
@@ -103,7 +103,7 @@ class _Resolver:
         if file in self.components:
             return self.components[file]
         *inner, whole = self.resolve(asset, (*parents, file) if file else parents)
-        address = names.named(whole, self.scope)
+        address = names.name_by_content(whole, self.scope)
         for inner_resource in inner:
             yield (
                 replace(inner_resource, owner=address.address)

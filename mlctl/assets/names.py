@@ -20,12 +20,12 @@ from mlctl.kinds.values import canonical_values, complete, encode
 from mlctl.pointer import Data
 
 
-def named(asset: Resource, scope: Scope) -> Resource:
+def name_by_content(asset: Resource, scope: Scope) -> Resource:
     """Return an anonymous asset with the name and version of its content."""
     if asset.address.name and asset.address.version:
         return asset
     if asset.kind is COMPONENT:
-        body = component_hash.completed(
+        body = component_hash.with_hash(
             encode(complete(asset.values, asset.form), asset.form, scope), anonymous=True
         )
         name, version = ANONYMOUS, component_hash.anonymous_version(body)

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
-from mlctl.catalog.prices import Price, PriceList, listed
+from mlctl.catalog.prices import Price, PriceList, own_prices
 from mlctl.kinds.address import Scope
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent, ServiceError
@@ -22,7 +22,7 @@ def open_backend(
     scope: Scope,
     environment: Mapping[str, str],
     options: ConnectionOptions | None = None,
-    price_list: Callable[[], PriceList] = listed,
+    price_list: Callable[[], PriceList] = own_prices,
 ) -> tuple[Backend, str]:
     """Open the backend of that name on a workspace; return it, and its location in parentheses.
 

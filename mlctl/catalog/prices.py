@@ -89,7 +89,7 @@ def pair_of(size: str, region: str) -> tuple[str, str]:
 
 
 @cache
-def listed() -> PriceList:
+def own_prices() -> PriceList:
     """Return mlctl's own price list."""
     return parse(Path(__file__).with_name("prices.csv").read_text(encoding="utf-8"))
 
@@ -107,14 +107,14 @@ def read(path: Path) -> PriceList:
         raise PriceListError("it is not UTF-8 text") from None
 
 
-def refreshed(path: Path) -> PriceList:
+def read_refreshed(path: Path) -> PriceList:
     """Read the list written by `catalog refresh`, on top of mlctl's own.
 
     Raises:
         OSError: the file cannot be read.
         PriceListError: it is not a price list.
     """
-    return replace(read(path), below=listed())
+    return replace(read(path), below=own_prices())
 
 
 def parse(text: str) -> PriceList:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import socket
 
     from mlctl.backends.ports.backend import Backend
+    from mlctl.emulator.instance_file import EmulatorInstance
 
 _HOST = "127.0.0.1"
 _ROOM = 60_000  # bytes of a plan's changes
@@ -32,7 +33,7 @@ def studio(
     """Show a workspace in the browser: clusters, jobs, endpoints, and the plan of the files."""
     _require_extra()
     from mlctl.emulator.http import host_check, server
-    from mlctl.emulator.instance_file import EmulatorInstance, find_running
+    from mlctl.emulator.instance_file import find_running
     from mlctl.studio import FILE
     from mlctl.studio.site import Site
     from mlctl.studio.watch import Watch
@@ -40,30 +41,13 @@ def studio(
     token, folders = secrets.token_urlsafe(24), paths or ["."]
     with session.backend() as backend, _listener(port) as listener:
         watch = Watch(backend, folders)
-        url = f"http://{_HOST}:{listener.getsockname()[1]}"
-        scope = backend.scope
-        mine = EmulatorInstance(
-            url,
-            None,
-            None,
-            scope.subscription,
-            scope.resource_group,
-            scope.workspace,
-            token,
-            os.getpid(),
-            str(FILE.parent.resolve()),
-        )
+        mine = _instance(backend, listener, token)
         previous = find_running(FILE)
 
         def started() -> None:
             mine.write(FILE)
             watch.start()
-            session.out(f"the studio of {scope.workspace}: {url}/{token}/")
-            session.note("Ctrl-C ends it; anyone with this address can use it")
-            if sys.stdout.isatty() and not no_browser:
-                import webbrowser
-
-                webbrowser.open(f"{url}/{token}/")
+            _announce(session, mine, browser=sys.stdout.isatty() and not no_browser)
 
         hint = "The studio only serves this machine: open the address that it printed."
         site = Site(watch, token, lambda: _plan(session, watch.backend, folders))
@@ -74,6 +58,26 @@ def studio(
             watch.stop()
             mine.remove(FILE, previous)
     return Exit.OK
+
+
+def _instance(backend: Backend, listener: socket.socket, token: str) -> EmulatorInstance:
+    from mlctl.emulator.instance_file import EmulatorInstance
+    from mlctl.studio import FILE
+
+    scope, url = backend.scope, f"http://{_HOST}:{listener.getsockname()[1]}"
+    workspace = scope.subscription, scope.resource_group, scope.workspace
+    folder = str(FILE.parent.resolve())
+    return EmulatorInstance(url, None, None, *workspace, token, os.getpid(), folder)
+
+
+def _announce(session: Session, instance: EmulatorInstance, *, browser: bool) -> None:
+    address = f"{instance.url}/{instance.token}/"
+    session.out(f"the studio of {instance.workspace}: {address}")
+    session.note("Ctrl-C ends it; anyone with this address can use it")
+    if browser:
+        import webbrowser
+
+        webbrowser.open(address)
 
 
 def _require_extra() -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mlctl.catalog.prices import PriceList, listed
+from mlctl.catalog.prices import PriceList, own_prices
 from mlctl.dataclasses import dataclass
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.http import host_check, server
@@ -35,7 +35,7 @@ class ServerConfig:
     certificates: Path | None
     record: Path | None
     names: tuple[str, ...] = ()
-    price_list: Callable[[], PriceList] = listed
+    price_list: Callable[[], PriceList] = own_prices
 
 
 class StartError(Exception):

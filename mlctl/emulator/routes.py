@@ -17,6 +17,7 @@ from mlctl.emulator.arm import (
     jobs,
     monitor,
     operations,
+    prices,
     registries,
     resources,
     run_history,
@@ -123,18 +124,6 @@ def _asset_routes(kind: str) -> Iterator[Route]:
     yield Route("POST", version + "/startPendingUpload", uploads.start_pending_upload, kind)
 
 
-def _retail_prices(call: Call) -> Response:
-    from mlctl.emulator.arm import prices  # noqa: PLC0415  # few ask for prices
-
-    return prices.show(call)
-
-
-def _spot_tables(call: Call) -> Response:
-    from mlctl.emulator.arm import prices  # noqa: PLC0415  # as few
-
-    return prices.query(call)
-
-
 def _mlflow_routes() -> Iterator[Route]:
     for workspace in ("", "/mlflow/{api}" + _WS):
         tracked, stored = (f"{workspace}/api/2.0/{name}" for name in ("mlflow", "mlflow-artifacts"))
@@ -158,7 +147,7 @@ ROUTES = (
         for action in ("start", "stop", "restart")
     ),
     Route("POST", _COMPUTE + "/updateIdleShutdownSetting", resources.set_idle, "compute"),
-    Route("POST", _COMPUTE + "/enableSso", workspaces.done, "compute"),
+    Route("POST", _COMPUTE + "/enableSso", workspaces.accept_needless, "compute"),
     Route("POST", "/inference/{parent}/{action}", data_plane.at_host, needs=_NOTHING),
     Route("POST", _ONLINE + "/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("POST", _ONLINE + "/{name}/regenerateKeys", resources.regenerate_keys, "online-endpoint"),
@@ -198,7 +187,7 @@ ROUTES = (
     Route("DELETE", _WS, workspaces.delete),
     Route("POST", _WS + "/listKeys", workspaces.keys),
     Route("POST", _WS + "/diagnose", workspaces.diagnose),
-    Route("POST", _WS + "/resyncKeys", workspaces.done),
+    Route("POST", _WS + "/resyncKeys", workspaces.accept_needless),
     *(Route("GET", f"{_WS}/{name}", workspaces.show_none) for name in _ELSEWHERE),
     *(Route("GET PUT DELETE", f"{_WS}/{name}/{{name}}", workspaces.refuse) for name in _ELSEWHERE),
     Route("POST", _WS + "/provisionManagedNetwork", workspaces.provision_network),
@@ -222,7 +211,7 @@ ROUTES = (
     Route("GET", "{scope*}" + _INSIGHTS + "/metrics", monitor.show_no_metrics),
     Route("GET", _SUB + _INSIGHTS + "/eventtypes/management/values", monitor.show_activity),
     *(
-        Route(method, f"{_GROUP}/providers/Microsoft.{sort}/{{name}}", workspaces.beside)
+        Route(method, f"{_GROUP}/providers/Microsoft.{sort}/{{name}}", workspaces.show_companion)
         for sort in workspaces.BESIDE
         for method in ("GET", "DELETE")
     ),
@@ -242,8 +231,8 @@ ROUTES = (
     Route("GET", _REGISTERED + "/versions/{version}", registries.version),
     Route("GET", _REGISTERED + "/labels/{label}", registries.label),
     Route("GET", _MANAGED + "/{registry}/discovery", registries.discovery, needs=_TOKEN),
-    Route("POST", "/providers/Microsoft.ResourceGraph/resources", _spot_tables),
-    Route("GET", "/api/retail/prices", _retail_prices, needs=_NOTHING),
+    Route("POST", "/providers/Microsoft.ResourceGraph/resources", prices.query),
+    Route("GET", "/api/retail/prices", prices.show, needs=_NOTHING),
     Route("GET", "/discovery", workspaces.discovery, needs=_NOTHING),
     Route("GET", "/metadata/endpoints", tokens.clouds, needs=_NOTHING),
     Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=_NOTHING),

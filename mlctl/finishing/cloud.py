@@ -215,7 +215,7 @@ class WorkspaceCloud:
 
     def _prepare_create(self, order: Order, run: Run) -> Callable[[], Job]:
         """Prepare a command job on nodes of the run's tier, from a checkpoint if there is one."""
-        body = pointer.copied(order.job)
+        body = pointer.copy(order.job)
         if order.deployment:
             name = order.dedicated if run.tier is Tier.DEDICATED else order.deployment
             target = Address("compute", name).id(self.backend.scope)
@@ -338,7 +338,7 @@ class WorkspaceCloud:
         if live is None:
             raise Permanent("TwinSource", f"{address} no longer exists")
         body = {key: part for key, part in live.body.items() if key not in _READ_ONLY}
-        return pointer.copied(body)
+        return pointer.copy(body)
 
     def create(self, address: str, body: Any) -> None:
         """Create a resource of the twin."""

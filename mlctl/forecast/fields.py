@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import isfinite
 
 from mlctl import catalog
-from mlctl.catalog.prices import MOST_PRICE, PriceList, listed
+from mlctl.catalog.prices import MOST_PRICE, PriceList, own_prices
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Label
 from mlctl.forecast.scenario import SpotRate
@@ -97,7 +97,7 @@ class StatedPrices:
     @property
     def price_list(self) -> PriceList:
         """The list to look prices up in."""
-        return self.prices or listed()
+        return self.prices or own_prices()
 
     def region_of(self, cluster: Resource | None) -> str:
         """Return a cluster's region, or that of serverless nodes."""

@@ -11,7 +11,7 @@ from mlctl.pointer import Data
 ANONYMOUS = "azureml_anonymous"  # the name of every anonymous component
 
 
-def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
+def with_hash(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
     """Return a new body with the hash of the definition that the SDK adds to named components."""
     properties = dict(body["properties"])
     spec = properties["componentSpec"] = _add_defaults(properties["componentSpec"])

@@ -41,7 +41,7 @@ def kind_of(step: Data) -> str:
     return kind if kind in TYPES else ""
 
 
-def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) -> dict[str, Data]:
+def unroll(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) -> dict[str, Data]:
     """Return the steps of a pipeline with loops unrolled; `text_of` gives an input's text.
 
     Raises:
@@ -77,7 +77,7 @@ def unrolled(steps: Mapping[str, Data], text_of: Callable[[str], str | None]) ->
     return {name: _replace_loops(step, results) for name, step in plain.items()}
 
 
-def kept(steps: Mapping[str, Data], names: Callable[[str], bool]) -> dict[str, Data]:
+def drop_unrun(steps: Mapping[str, Data], names: Callable[[str], bool]) -> dict[str, Data]:
     """Return the steps that have run, without their references to steps that have not."""
     without = {name: ((), LAST) for name in steps if not names(name)}
     return {name: _replace_loops(steps[name], without) for name in steps if name not in without}

@@ -21,11 +21,11 @@ from mlctl.source.edit import (
     CannotEdit,
     Edit,
     Rewrite,
-    edited,
-    inserted,
-    removed,
-    replaced,
-    written,
+    apply_edits,
+    insert,
+    remove,
+    replace_value,
+    write_value,
 )
 
 _LONG = 120  # characters of a value that a message shows
@@ -60,7 +60,7 @@ class FieldEdit:
         """Say why the field was not edited, and what to write by hand."""
         span = self.document.label(self.at).span
         name = pointer.dotted(self.at[self.depth :])
-        text = "" if self.value is None else written(self.value)
+        text = "" if self.value is None else write_value(self.value)
         text = f"{text[:_LONG]}…" if len(text) > _LONG else text
         what = f"remove `{name}`" if self.value is None else f"write `{name}: {text}`"
         return f"{why}; {what} in {span.source.name}:{span.line + 1} by hand"
@@ -71,19 +71,19 @@ class FieldEdit:
         if self.value is None:
             above = pointer.get(data, at[:-1])
             if len(at) > self.depth + 1 and isinstance(above, dict) and len(above) == 1:
-                return replaced(document.label(at[:-1]).span, {})
-            return removed(document.label(at, key=True).span, span)
+                return replace_value(document.label(at[:-1]).span, {})
+            return remove(document.label(at, key=True).span, span)
         if pointer.get(data, at) is not None:
-            return replaced(span, self.value)
+            return replace_value(span, self.value)
         for length in range(len(at) - 1, self.depth - 1, -1):
             container = pointer.get(data, at[:length])
             if container == {} and length > self.depth:
                 nested = pointer.nest({at[length:]: self.value})
-                return replaced(document.label(at[:length]).span, nested)
+                return replace_value(document.label(at[:length]).span, nested)
             if isinstance(container, dict) and container:
                 sibling = (*at[:length], self._successor(at[:length], container))
                 keys = tuple(map(str, at[length:]))
-                return inserted(document.label(sibling, key=True).span, keys, self.value)
+                return insert(document.label(sibling, key=True).span, keys, self.value)
         raise CannotEdit("there is no mapping to write it in")
 
     def _successor(self, above: Pointer, container: dict[str, Data]) -> str:
@@ -167,7 +167,7 @@ def _find_holder(resource: Resource, whole: Pointer, value: Data) -> tuple[Docum
 
 
 def _apply_edits(old: SourceText, edits: Iterable[Edit]) -> str:
-    return edited(edits).get(Path(old.name), old.text)
+    return apply_edits(edits).get(Path(old.name), old.text)
 
 
 def _apply_one_by_one(
@@ -197,7 +197,7 @@ def _read(name: str, text: str) -> dict[int, Document]:
 
 def _says(text: str, name: str, before: dict[int, Document], changes: Iterable[FieldEdit]) -> bool:
     """Whether a text reads as the documents did, with the changes and nothing else."""
-    meant = {index: pointer.copied(document.data) for index, document in before.items()}
+    meant = {index: pointer.copy(document.data) for index, document in before.items()}
     for change in changes:
         data = meant[change.document.index]
         if change.value is None:

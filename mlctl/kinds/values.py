@@ -193,13 +193,13 @@ def overlay(
     base = _drop_nulls(body)
     for at in excluded if base else ():
         pointer.drop(base, at)
-    return _merge_onto(base, pointer.copied(dict(top)))
+    return _merge_onto(base, pointer.copy(dict(top)))
 
 
 def _drop_nulls(body: Mapping[str, Data]) -> dict[str, Data]:
     """Return a copy of a body without keys whose value is null."""
     return {
-        key: _drop_nulls(value) if isinstance(value, dict) else pointer.copied(value)
+        key: _drop_nulls(value) if isinstance(value, dict) else pointer.copy(value)
         for key, value in body.items()
         if value is not None
     }

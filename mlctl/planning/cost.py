@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from mlctl import catalog
-from mlctl.catalog.prices import UNKNOWN, Price, PriceList, listed
+from mlctl.catalog.prices import UNKNOWN, Price, PriceList, own_prices
 from mlctl.dataclasses import dataclass
 from mlctl.kinds import Address, kind_of
 from mlctl.kinds.facts import Effective, NodeRange
@@ -72,7 +72,7 @@ class PlanCost:
     @property
     def price_lists(self) -> list[PriceList]:
         """The price lists that were used, oldest first."""
-        whole = self.prices or listed()
+        whole = self.prices or own_prices()
         if whole.below is None or not self.changes:
             return [whole]
         lists = [whole.of(change.nodes.size, change.region) for change in self.changes]
@@ -142,7 +142,7 @@ def _regions(change: Change, default: str) -> tuple[str, str]:
 
 
 def _price(plan: Plan, nodes: NodeRange | None, region: str) -> Price:
-    return UNKNOWN if nodes is None else (plan.prices or listed()).price(nodes.size, region)
+    return UNKNOWN if nodes is None else (plan.prices or own_prices()).price(nodes.size, region)
 
 
 def _planned_fields(change: Change, live: Effective | None) -> Effective:

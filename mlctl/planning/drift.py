@@ -57,7 +57,7 @@ class Drifted:
         return self.change.live is None
 
 
-def drifted(plan: Plan) -> Iterator[Drifted]:
+def find_drift(plan: Plan) -> Iterator[Drifted]:
     """Yield the differences, from a plan of the files without tags.
 
     A new version of an asset whose file changed is not drift; nor is an inline asset, which its
@@ -103,7 +103,7 @@ class Pulled:
     left: list[Left] = field(default_factory=list)
 
 
-def pulled(drifted: Iterable[Drifted]) -> Pulled:
+def write_live_values(drifted: Iterable[Drifted]) -> Pulled:
     """Write the live values into the files."""
     pending: dict[FieldEdit, Left] = {}
     not_pulled: list[Left] = []

@@ -99,7 +99,7 @@ def region(resource: Resource, live: Live | None, default: str) -> str:
     return catalog.region(resource.values.get(("location",), live_region or default))
 
 
-def named_by(live: Live, scope: Scope) -> list[Address]:
+def names_in(live: Live, scope: Scope) -> list[Address]:
     """Return the addresses in this workspace that a live body refers to."""
     addresses = []
     form = form_of_body(kind_of(live.address), live.body, scope)
@@ -127,7 +127,7 @@ def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Addre
     """Return the deployments that refer to an address or, for a parent, belong to it."""
     users: dict[Address, list[Address]] = defaultdict(list)
     for child in children:
-        for used in (child.address.up, *named_by(child, scope)):
+        for used in (child.address.up, *names_in(child, scope)):
             if used is not None:
                 users[used].append(child.address)
     return dict(users)

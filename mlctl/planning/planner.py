@@ -20,7 +20,7 @@ from mlctl.kinds.field import Mutability
 from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, add_successors, inheritable
 from mlctl.planning.diff import changed_secrets, differences, failed_operation
-from mlctl.planning.live_state import Fingerprints, LiveState, named_by
+from mlctl.planning.live_state import Fingerprints, LiveState, names_in
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Unfinished
 from mlctl.planning.ownership.owner import NOBODY, Ownership, Prune, prune_undeclared
 from mlctl.planning.preflight import checks, protection, quota, references
@@ -364,7 +364,7 @@ class _Planner:
         if not (resource.anonymous and resource.kind.content.named_by_path):
             return resource.address
         unnamed = replace(resource, values=values, address=Address(resource.kind.name, ""))
-        return names.named(unnamed, self._live_state.scope).address
+        return names.name_by_content(unnamed, self._live_state.scope).address
 
     def _in_use(self, resource: Resource) -> Iterator[Live]:
         """Yield the live assets that an inline asset's owner uses, directly or through others."""
@@ -374,7 +374,7 @@ class _Planner:
         live = self._live_state.live
         new, visited = [owner] if owner in live else [], {owner}
         while new:
-            for used in named_by(live[new.pop()], self._live_state.scope):
+            for used in names_in(live[new.pop()], self._live_state.scope):
                 if used in live and used not in visited:
                     visited.add(used)
                     new.append(used)

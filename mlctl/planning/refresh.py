@@ -21,7 +21,7 @@ from mlctl.kinds import KINDS, Address, Resource, children
 from mlctl.kinds.facts import QuotaRefusal, UploadTarget
 from mlctl.kinds.values import claims, complete, effective, moving, state
 from mlctl.planning.diff import differences
-from mlctl.planning.live_state import DecodedBodies, LiveState, named_by, region, users_of
+from mlctl.planning.live_state import DecodedBodies, LiveState, names_in, region, users_of
 from mlctl.planning.model import Unfinished
 from mlctl.planning.ownership.owner import owner
 from mlctl.pointer import Data, Pointer
@@ -192,7 +192,7 @@ def _assets_in_use(
     assets: dict[Address, Live] = {}
     new = [live[owner] for owner in owners if owner in live]
     while new:
-        used = {address for owner in new for address in named_by(owner, backend.scope)}
+        used = {address for owner in new for address in names_in(owner, backend.scope)}
         read = backend.read(used - live.keys() - assets.keys())
         assets |= read
         new = list(read.values())

@@ -151,12 +151,14 @@ def human(data: Mapping[str, Any]) -> str:
         for run in data["runs"]
     )
     if data["outlook"]:
-        rows += "\n" + clean(f"  left: {left(data, data['outlook'], data['now'], data['now'])}")
+        rows += "\n" + clean(
+            f"  left: {remainder(data, data['outlook'], data['now'], data['now'])}"
+        )
     twin = f"\n  created for it: {', '.join(data['made'])}" if data["made"] else ""
     return f"{summary(data)}\n{rows}{twin}"
 
 
-def left(
+def remainder(
     data: Mapping[str, Any], outlook: Mapping[str, float | None], now: float, as_of: float
 ) -> str:
     """What is still to come of a job, by an outlook of the moment `as_of`."""

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from mlctl.durations import elapsed
-from mlctl.render.finish import TIERS, amount, left, part, usd
+from mlctl.render.finish import TIERS, amount, part, remainder, usd
 from mlctl.render.terminal.terminal import clean
 
 Coming = Mapping[str, float | None]  # an outlook as data
@@ -77,7 +77,7 @@ def standing(
     budget = f"; the budget is {usd(data['max_cost'])}" if data["max_cost"] is not None else ""
     yield f"cost   {spent}{budget}"
     if outlook is not None:
-        yield f"left   {left(data, outlook, now, as_of)}"
+        yield f"left   {remainder(data, outlook, now, as_of)}"
 
 
 def _is_risky(outlook: Coming | None) -> bool:

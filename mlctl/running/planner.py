@@ -298,7 +298,7 @@ def _unrolled(part: Part, inputs: Mapping[str, model.Value]) -> Part:
         return value.text if isinstance(value, model.Literal) else None
 
     try:
-        steps = control_flow.unrolled(part.mapping(JOBS), text_of)
+        steps = control_flow.unroll(part.mapping(JOBS), text_of)
     except control_flow.ControlFlowError as error:
         where = _where(Part(part.document, (*part.at, JOBS, error.step), {}))
         raise model.RunError(f"{where}: `{error.step}` cannot be read: {error}") from None

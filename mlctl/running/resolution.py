@@ -126,17 +126,7 @@ def failures(
     conda's packages are asked for by their names on the index. It may lack what conda has: what
     resolves without them is a warning.
     """
-    line_of: dict[str, PackageLine] = {}
-    options: list[str] = []
-    for line in lines:
-        text = as_pip(line.text) if line.of_conda else line.text.partition(" #")[0].strip()
-        option = _option(text, folder) if text else None
-        if option is not None:
-            options.append(option)
-        elif text and _NAMED.fullmatch(text) and text.isprintable():
-            line_of[text] = line
-        elif text != "":
-            notes.append(f"`{line.text}` is not on the package index, and left out")
+    line_of, options = _read(lines, folder, notes)
     packages = [*line_of]
     resolver = Resolver(python, tuple(options))
     versions, answer = _settled(resolver, packages)
@@ -148,8 +138,7 @@ def failures(
         packages, answer = (of_pip, of_pip_answer) if of_pip_answer else (packages, answer)
     problems: list[tuple[str, list[str]]] = []
     while answer:
-        words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", answer)}
-        suspects = [text for text in packages if _name(text) in words]
+        suspects = _suspects(answer, packages)
         problems.append((answer, suspects))
         relaxed = [_unbound(text) if text in suspects else text for text in packages]
         if relaxed == packages:
@@ -162,20 +151,38 @@ def failures(
         notes.append(f"{names}: published as source alone, which the image build compiles")
     for problem, suspects in problems:
         culprits = [line_of[text] for text in suspects] or [*line_of.values()][:1]
-        resolving = [
-            f"`{_unbound(text)}=={versions[_name(text)]}`"
-            for text in suspects
-            if _name(text) in versions
-        ]
+        solved = [text for text in suspects if _name(text) in versions]
+        resolving = [f"`{_unbound(text)}=={versions[_name(text)]}`" for text in solved]
         is_none = "(from versions: none)" in problem  # to pip, or published as source alone
-        yield Diagnostic(
-            UNRESOLVED,
-            f"for Python {python} on Linux: {short(problem)}",
-            culprits[0].label,
-            f"what resolves: {', '.join(dict.fromkeys(resolving))}" if resolving else _HINT,
-            tuple(replace(line.label, text="named too") for line in culprits[1:]),
-            severity=Severity.WARNING if is_none else severity,
-        )
+        message = f"for Python {python} on Linux: {short(problem)}"
+        hint = f"what resolves: {', '.join(dict.fromkeys(resolving))}" if resolving else _HINT
+        related = tuple(replace(line.label, text="named too") for line in culprits[1:])
+        severity_ = Severity.WARNING if is_none else severity
+        yield Diagnostic(UNRESOLVED, message, culprits[0].label, hint, related, severity=severity_)
+
+
+def _read(
+    lines: Sequence[PackageLine], folder: Path, notes: list[str]
+) -> tuple[dict[str, PackageLine], list[str]]:
+    """Return the lines of packages by pip's text, and pip's options; note what is not checked."""
+    line_of: dict[str, PackageLine] = {}
+    options: list[str] = []
+    for line in lines:
+        text = as_pip(line.text) if line.of_conda else line.text.partition(" #")[0].strip()
+        option = _option(text, folder) if text else None
+        if option is not None:
+            options.append(option)
+        elif text and _NAMED.fullmatch(text) and text.isprintable():
+            line_of[text] = line
+        elif text != "":
+            notes.append(f"`{line.text}` is not on the package index, and left out")
+    return line_of, options
+
+
+def _suspects(answer: str, packages: Iterable[str]) -> list[str]:
+    """Return the packages that an objection names."""
+    words = {_name(word) for word in re.findall(r"[A-Za-z0-9][^\s`',;]*", answer)}
+    return [text for text in packages if _name(text) in words]
 
 
 def _settled(resolver: Resolver, packages: Sequence[str]) -> tuple[Mapping[str, str], str]:

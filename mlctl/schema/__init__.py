@@ -8,13 +8,13 @@ from mlctl.diagnostics import Diagnostic
 from mlctl.schema.compiled import Predicate, compile_schema
 from mlctl.schema.files import load, names, texts
 from mlctl.schema.places import mentions, places
-from mlctl.schema.structure import Schema, dereferenced, forms, once_per_schema, resolved
+from mlctl.schema.structure import Schema, dereference, forms, once_per_schema, resolved
 from mlctl.source import Document
 
 __all__ = [
     "Schema",
     "check",
-    "dereferenced",
+    "dereference",
     "forms",
     "load",
     "mentions",

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from mlctl.pointer import Data
-from mlctl.schema.structure import Schema, dereferenced, without_shorthand
+from mlctl.schema.structure import Schema, dereference, without_shorthand
 
 SUFFIX = ".schema.json"
 _FILE = re.compile(r'"\$ref": "([^"#]+)')
@@ -38,7 +38,7 @@ def load(name: str) -> Schema:
         along = {file: _embedded(file) for file in files}
         whole = _moved(root, "")
         root = {**whole, "$defs": {**whole.get("$defs", {}), **along}}
-    return dereferenced(root, root)
+    return dereference(root, root)
 
 
 def texts() -> dict[str, str]:

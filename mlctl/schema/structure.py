@@ -100,7 +100,7 @@ def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
     yield None, rung
 
 
-def dereferenced(root: Schema, schema: Schema) -> Schema:
+def dereference(root: Schema, schema: Schema) -> Schema:
     """Return `schema` with its own local `$ref` resolved in `root`; its siblings win."""
     while is_local_reference(schema.get("$ref")):
         target = pointer.get(root, pointer.parse(schema["$ref"][1:]))

@@ -94,7 +94,7 @@ _URIS = {"model": "modelUri", "code": "codeUri", "data": "dataUri"}
 
 def _files(workspace: WorkspaceHandle, kind: str, text: str, code: CodeSettings) -> Path:
     """Return the files of an asset that an id or a reference names."""
-    return located(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
+    return locate(asset_uri(workspace, kind, text), f"{kind} {text.rpartition('/')[2]}", code)
 
 
 def uri_of(workspace: WorkspaceHandle, kind: str, text: str) -> str:
@@ -119,7 +119,7 @@ def asset_uri(workspace: WorkspaceHandle, kind: str, text: str) -> str:
     return str(stored.body["properties"].get(_URIS[kind]) or "")
 
 
-def located(uri: str, label: str, code: CodeSettings) -> Path:
+def locate(uri: str, label: str, code: CodeSettings) -> Path:
     """Return the files that a URI names.
 
     Raises:

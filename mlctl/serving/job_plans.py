@@ -24,7 +24,7 @@ from mlctl.rehearsal.scoring.parallel import ParallelStep
 from mlctl.running import model
 from mlctl.running.planner import in_loop, trials_of
 from mlctl.service_errors import Permanent
-from mlctl.serving.deployments import CodeSettings, located, uri_of
+from mlctl.serving.deployments import CodeSettings, locate, uri_of
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.jobs import batch_jobs, pipeline_nodes
 from mlctl.simulator.control_plane.jobs.pipeline_nodes import PipelineNode
@@ -236,7 +236,7 @@ class _Reader:
                 raise Permanent("NoFiles", f"there is no `{text}` in `{self.base}`")
             return path
         uri = uri_of(self.workspace, kind, text)
-        return files.real(located(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
+        return files.real(locate(uri, f"the {kind} `{text.rpartition('/')[2]}`", self.code))
 
 
 def _type(node: PipelineNode, key: str, item: Data) -> str:

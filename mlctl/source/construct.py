@@ -13,7 +13,7 @@ from mlctl.diagnostics import Diagnostic, Label, Report, Rule, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules, scalars
 from mlctl.source.compose import AliasNode, CollectionNode, YamlNode, key_values, resolved
-from mlctl.source.events import Mark, inside, mark
+from mlctl.source.events import Mark, mark, position_in
 
 _TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
 _FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
@@ -95,7 +95,7 @@ class Builder:
     def between(self, start: Mark, end: Mark) -> Span:
         """Return the span between two marks of this part, without trailing white space."""
         lines = self.source.lines
-        first, last = inside(start, lines, self.line), inside(end, lines, self.line)
+        first, last = position_in(start, lines, self.line), position_in(end, lines, self.line)
         line, column = last.line, last.column
         while (
             line > first.line and not lines[line][:column].strip()

@@ -34,7 +34,7 @@ def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
     return source
 
 
-def encoded(text: str, raw: bytes) -> bytes:
+def encode(text: str, raw: bytes) -> bytes:
     """Encode `text` like `raw`, with its byte order mark."""
     encoding = _UTF_16.get(raw[:2], "utf-8")
     mark = "\ufeff" if encoding != "utf-8" or raw.startswith(codecs.BOM_UTF8) else ""

@@ -13,7 +13,7 @@ from mlctl import files
 from mlctl.dataclasses import dataclass
 from mlctl.diagnostics import Report, SourceText, Span
 from mlctl.pointer import Data
-from mlctl.source.decode import MAX_BYTES, decode, encoded
+from mlctl.source.decode import MAX_BYTES, decode, encode
 from mlctl.source.document import dump
 
 _ENDS_FLOW = set("\n,[]{}")  # characters that cannot be in plain text in a flow mapping
@@ -59,18 +59,18 @@ class Rewrite:
         current = decode(self.source.name, raw, Report())
         if current is None or current.text != self.source.text:
             raise OSError(errno.EBUSY, "it has changed since it was read", str(self.path))
-        files.write(self.path, encoded(self.text, raw))
+        files.write(self.path, encode(self.text, raw))
 
 
-def replaced(span: Span, value: Data) -> Edit:
+def replace_value(span: Span, value: Data) -> Edit:
     """Replace a value; raises CannotEdit if the old value has comments of its own."""
     if span.line != span.end_line and "#" in span.text:
         raise CannotEdit("the old value has comments")
     begin, end = _offsets(span)
-    return Edit(span.source, begin, end, written(value))
+    return Edit(span.source, begin, end, write_value(value))
 
 
-def inserted(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
+def insert(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
     """Insert `keys` with a value above a key of the same mapping; before it in a flow mapping.
 
     Raises:
@@ -82,18 +82,18 @@ def inserted(sibling: Span, keys: tuple[str, ...], value: Data) -> Edit:
         line_break = _BREAK.search(sibling.source.text)
         broken = line_break[0] if line_break else "\n"
         lines = [f"{'  ' * number}{_key(key)}:" for number, key in enumerate(keys)]
-        lines[-1] += f" {written(value)}"
+        lines[-1] += f" {write_value(value)}"
         text = "".join(f"{line}{broken}{ahead}" for line in lines)
         return Edit(sibling.source, begin, begin, text)
     if ahead.rstrip()[-1:] in ("{", ","):
         nested: Data = value
         for key in reversed(keys[1:]):
             nested = {key: nested}
-        return Edit(sibling.source, begin, begin, f"{_key(keys[0])}: {written(nested)}, ")
+        return Edit(sibling.source, begin, begin, f"{_key(keys[0])}: {write_value(nested)}, ")
     raise CannotEdit("its mapping does not begin at the start of the line")
 
 
-def renamed(span: Span, old: str, new: str) -> Edit:
+def rename(span: Span, old: str, new: str) -> Edit:
     """Replace the name at the end of a value or key; quotes and expressions stay.
 
     Raises:
@@ -118,7 +118,7 @@ def renamed(span: Span, old: str, new: str) -> Edit:
     return Edit(span.source, begin, end, f"{quote}{head}{new_end}{quote}")
 
 
-def removed(key: Span, value: Span) -> Edit:
+def remove(key: Span, value: Span) -> Edit:
     """Remove a key and its value: their lines, or their place in a flow mapping.
 
     Raises:
@@ -145,7 +145,7 @@ def removed(key: Span, value: Span) -> Edit:
     raise CannotEdit("it is the only key of its mapping")
 
 
-def edited(edits: Iterable[Edit]) -> dict[Path, str]:
+def apply_edits(edits: Iterable[Edit]) -> dict[Path, str]:
     """Return the new text of each file that changes."""
     by_file: dict[Path, list[Edit]] = defaultdict(list)
     for edit in edits:
@@ -159,7 +159,7 @@ def edited(edits: Iterable[Edit]) -> dict[Path, str]:
     return texts
 
 
-def written(value: Data) -> str:
+def write_value(value: Data) -> str:
     """Write a value as YAML on one line."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
@@ -168,7 +168,7 @@ def written(value: Data) -> str:
 
 
 def _key(key: str) -> str:
-    return written(key)
+    return write_value(key)
 
 
 def _offsets(span: Span) -> tuple[int, int]:

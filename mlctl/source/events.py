@@ -79,7 +79,7 @@ def mark(event: Event, *, end: bool = False) -> Mark:
     return cast("Mark", event.end_mark if end else event.start_mark)
 
 
-def inside(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
+def position_in(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
     """Return `mark` as a position in `lines`, `above` lines further down.
 
     libyaml adds a line break at the end of the text; its marks may be on the line after that.

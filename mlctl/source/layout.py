@@ -20,7 +20,7 @@ from mlctl.source.compose import AliasNode, CollectionNode, YamlNode, compose, k
 from mlctl.source.events import mark
 from mlctl.source.gaps import Gaps, OddLayout
 from mlctl.source.same import is_same
-from mlctl.source.scalar_text import block_scalar, flow, folded
+from mlctl.source.scalar_text import block_scalar, flow, reindent
 
 Order = Callable[[int, Pointer], Sequence[str]]
 """The keys of the mapping at a pointer of a document, in their order; those not in it come last."""
@@ -177,7 +177,7 @@ class _Writer:
         elif isinstance(node, CollectionNode):
             written = flow(self.gaps.take_until(end), shift)
         else:
-            written = folded(self.gaps.take_until(end), below)
+            written = reindent(self.gaps.take_until(end), below)
         lines = [f"{first} {written[0]}" if first else written[0], *written[1:]]
         if not self.gaps.at_line_end:
             lines[-1] = _with_comment(lines[-1], self.gaps.inline())

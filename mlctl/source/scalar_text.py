@@ -10,7 +10,7 @@ from mlctl.source.gaps import Gaps
 _HEADER = re.compile(r"(?:[&!]\S*[ \t]+)*[|>]([-+0-9]*)")
 
 
-def folded(text: str, indent: int) -> list[str]:
+def reindent(text: str, indent: int) -> list[str]:
     """Reindent a plain or quoted scalar, whose indentation is not content."""
     first, *lines = text.split("\n")
     return [_ended(first) if lines else first, *_moved(lines, lambda _: indent)]

@@ -8,7 +8,7 @@ from yaml import MarkedYAMLError
 
 from mlctl.dataclasses import dataclass
 from mlctl.pointer import MAX_DEPTH
-from mlctl.source.events import Mark, MarkedRange, SourceError, TextPosition, inside
+from mlctl.source.events import Mark, MarkedRange, SourceError, TextPosition, position_in
 from mlctl.source.rules import LESS, SYNTAX, TOO_BIG
 
 
@@ -39,8 +39,8 @@ class _ParserError:
 
 def explain(error: MarkedYAMLError, lines: list[str]) -> SourceError:
     """Explain an error of libyaml or of the Python parser, whose words differ."""
-    end = inside(error.problem_mark or error.context_mark or TextPosition(0, 0, 0), lines)
-    start = inside(error.context_mark or end, lines)
+    end = position_in(error.problem_mark or error.context_mark or TextPosition(0, 0, 0), lines)
+    start = position_in(error.context_mark or end, lines)
     parser_error = _ParserError(error.problem or "", start, end, lines)
     if "nesting depth" in parser_error.problem:  # libyaml's own limit, from 0.2.6 on
         words = f"the document is nested more than {MAX_DEPTH} levels deep"

@@ -222,7 +222,9 @@ class Site:
         return "outputs", f"Outputs of {names[0]}", {"files": files, "name": names[0]}
 
     def _forecast(self, names: list[str], query: Query) -> Made:
-        forecast = actions.beside(self._watch, names[0], query.get("weather") or actions.NOW)
+        forecast = actions.forecast_beside(
+            self._watch, names[0], query.get("weather") or actions.NOW
+        )
         job = views.job(self._watch, names[0], {})
         values = {"forecast": forecast, "job": job, "now": actions.NOW}
         return "forecast", "Forecast", values

@@ -123,7 +123,7 @@ def apply_plan(
         outcome = show(with_places(events, execution.resources), execution)
         deleted = {*execution.deleted, *outcome.gone}
         for remaining in journals.settle(backend, deleted) if journals else ():
-            note(unfinished.left(remaining.unfinished, remaining.path, execution.paths))
+            note(unfinished.remaining_work(remaining.unfinished, remaining.path, execution.paths))
         return outcome
 
 

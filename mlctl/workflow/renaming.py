@@ -15,7 +15,7 @@ from mlctl.files import ON_DISK, Files
 from mlctl.kinds import Address, kind_of
 from mlctl.planning.blue_green.renaming import (
     NO_SUCCESSOR,
-    left_over,
+    find_leftover,
     mentions,
     new_address,
     renamed_texts,
@@ -23,7 +23,7 @@ from mlctl.planning.blue_green.renaming import (
 )
 from mlctl.planning.blue_green.successors import NONE, CannotRename, Successors
 from mlctl.render.terminal.terminal import clean
-from mlctl.source.decode import encoded
+from mlctl.source.decode import encode
 from mlctl.source.files import STDIN
 from mlctl.workflow.model import NewText, PlanContext, Planned
 
@@ -72,7 +72,7 @@ def with_new_names(
         texts = renamed_texts(first.graph, renames, context.project.every_overlay())
         again = Report(report.ignore, report.select, strict=report.strict)
         planned = plan_once(again, renames, Files.with_texts(texts))
-        error = left_over(planned.graph, renames)
+        error = find_leftover(planned.graph, renames)
         if error is not None:
             raise error
     named = files.places([*paths, *context.project.overlay_folders])
@@ -130,7 +130,7 @@ def write_texts(texts: Mapping[Path, NewText], note: Callable[[str], object]) ->
             if files.read(path, _MOST) != text.before:
                 message = f"{path} has changed since it was read: nothing was written; run again"
                 raise WriteError(message)
-        contents = {path: encoded(text.after, text.before) for path, text in texts.items()}
+        contents = {path: encode(text.after, text.before) for path, text in texts.items()}
         files.write_all(contents)
     except OSError as error:
         why = error.strerror or error

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from mlctl.assets import folders
-from mlctl.assets.folders import asset_hash, code_hash, uploaded
+from mlctl.assets.folders import asset_hash, code_hash, list_uploads
 
 
 def test_a_link_to_a_folder_above_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.py").write_text("1")
     (tmp_path / "in" / "self").symlink_to(tmp_path)
-    assert [name for _, name in uploaded(tmp_path)] == ["in/a.py"]
+    assert [name for _, name in list_uploads(tmp_path)] == ["in/a.py"]
     assert len(code_hash(tmp_path)) == len(asset_hash(tmp_path)) == 64
 
 
@@ -25,7 +25,7 @@ def test_two_links_to_one_folder_are_both_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "a.py").write_text("1")
     (tmp_path / "other").symlink_to(tmp_path / "real")
-    assert [name for _, name in uploaded(tmp_path)] == ["other/a.py", "real/a.py"]
+    assert [name for _, name in list_uploads(tmp_path)] == ["other/a.py", "real/a.py"]
 
 
 @pytest.mark.slow
@@ -37,7 +37,7 @@ def test_folders_are_as_deep_as_the_system_lets_them(tmp_path: Path) -> None:
         os.close(inside)
         inside = deeper
     os.close(inside)
-    found, digest = list(uploaded(tmp_path)), asset_hash(tmp_path)
+    found, digest = list(list_uploads(tmp_path)), asset_hash(tmp_path)
     subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # Python 3.11 recurses into it
     assert found == []
     assert len(digest) == 64

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mlctl import catalog
 from mlctl.catalog import prices
-from mlctl.catalog.prices import Price, PriceListError, dump, listed, parse
+from mlctl.catalog.prices import Price, PriceListError, dump, own_prices, parse
 
 HEAD = "# source: mine\n# as_of: 2026-11-01\nsize,region,dedicated,spot\n"
 FILE = Path(prices.__file__).with_name("prices.csv")
@@ -22,7 +22,7 @@ REGIONS = "centralus eastus eastus2 northcentralus southcentralus westcentralus 
 def test_the_list_equals_its_file_row_by_row() -> None:
     rows = [line for line in FILE.read_text().splitlines() if not line.startswith("#")]
     for row in csv.DictReader(rows):
-        found = listed().price(row["size"], row["region"])
+        found = own_prices().price(row["size"], row["region"])
         spot = float(row["spot"]) if row["spot"] else None
         assert found == Price(float(row["dedicated"]), spot)
 
@@ -46,32 +46,32 @@ def test_the_list_equals_its_file_row_by_row() -> None:
 def test_rows_of_every_series_are_those_of_the_source(
     size: str, region: str, dedicated: float, spot: float | None
 ) -> None:
-    assert listed().price(size, region) == Price(dedicated, spot)
+    assert own_prices().price(size, region) == Price(dedicated, spot)
 
 
 def test_every_size_of_the_catalogue_has_a_price_somewhere_and_no_other_size_has() -> None:
-    assert {size for size, _ in listed().prices} == {*catalog.sizes()}
-    assert {*REGIONS.split(), "westus3"} == {region for _, region in listed().prices}
+    assert {size for size, _ in own_prices().prices} == {*catalog.sizes()}
+    assert {*REGIONS.split(), "westus3"} == {region for _, region in own_prices().prices}
 
 
 def test_the_price_of_spot_never_exceeds_the_dedicated_one() -> None:
-    for price in listed().prices.values():
+    for price in own_prices().prices.values():
         assert price.dedicated is not None
         assert price.spot is None or 0 < price.spot <= price.dedicated
 
 
 def test_a_pair_is_found_by_any_of_its_spellings() -> None:
-    assert listed().price("STANDARD_ds3_V2", "West US 3") == Price(0.229, 0.025282)
+    assert own_prices().price("STANDARD_ds3_V2", "West US 3") == Price(0.229, 0.025282)
 
 
 def test_what_no_list_has_is_not_known() -> None:
     for size, region in (("Standard_DS3_v2", "westeurope"), ("Standard_Q1_v9", "eastus")):
-        assert listed().price(size, region) == prices.UNKNOWN
+        assert own_prices().price(size, region) == prices.UNKNOWN
 
 
 def test_the_list_has_a_day_and_a_source() -> None:
-    assert listed().as_of == date(2024, 8, 26)
-    assert "SkyPilot" in listed().source
+    assert own_prices().as_of == date(2024, 8, 26)
+    assert "SkyPilot" in own_prices().source
 
 
 @pytest.mark.parametrize(

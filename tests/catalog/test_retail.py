@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.catalog import retail
-from mlctl.catalog.prices import Price, PriceList, listed
+from mlctl.catalog.prices import Price, PriceList, own_prices
 
 TODAY = date(2026, 11, 23)
 SERIES = "Virtual Machines DSv3 Series"
@@ -105,7 +105,7 @@ amounts = st.floats(0.001, 100).map(lambda amount: round(amount, 6))
 pairs = st.tuples(amounts, amounts).map(lambda two: Price(max(two), min(two)))
 
 
-@given(st.dictionaries(st.sampled_from([*listed().prices]), pairs | amounts.map(Price)))
+@given(st.dictionaries(st.sampled_from([*own_prices().prices]), pairs | amounts.map(Price)))
 def test_meters_made_of_a_list_say_the_list_again(prices: dict[tuple[str, str], Price]) -> None:
     meters = retail.meters_of(PriceList("mine", TODAY, prices))
     assert {

@@ -206,6 +206,6 @@ def test_low_priority_is_billed_at_the_price_of_spot(cloud: Run) -> None:
     ended(cloud, *one_slot(2, 20, 100))
     query = ("-o", "json", "--query", "[?kind=='cluster'] | [0].cost")
     usual = cloud("local", "usage", *query).json
-    hour = prices.listed().price("Standard_DS3_v2", "eastus").spot
+    hour = prices.own_prices().price("Standard_DS3_v2", "eastus").spot
     assert usual == pytest.approx(hours(cloud, "cluster") * hour, abs=1e-6)
     assert hours(cloud, "total") == hours(cloud, "cluster") > 0

@@ -117,7 +117,7 @@ def test_the_keys_of_tags_that_are_not_effective_are_not_obeyed(mlctl: Run, tmp_
 
 def test_the_status_of_a_job_is_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     held: dict[str, Data] = {"status": EVIL, "run": {"reason": EVIL}}
-    jobs.ended(Session(GlobalArgs(), {"HOME": "/nowhere"}), Job(EVIL, {"properties": held}))
+    jobs.report_end(Session(GlobalArgs(), {"HOME": "/nowhere"}), Job(EVIL, {"properties": held}))
     said = capsys.readouterr()
     assert_inert(said.err)
     assert "owned" in said.err

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.kinds.control_flow import ControlFlowError, kept, rounds_of, unrolled
+from mlctl.kinds.control_flow import ControlFlowError, drop_unrun, rounds_of, unroll
 
 BODY = {"component": "b.yml", "inputs": {"n": 3}}
 
@@ -16,7 +16,7 @@ def of(step: str, *output: str) -> str:
 
 
 def read(steps: dict[str, Any], **texts: str) -> dict[str, Any]:
-    return unrolled(steps, texts.get)
+    return unroll(steps, texts.get)
 
 
 def do_while(**more: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_both_blocks_wait_for_a_condition_and_a_loop_in_one_with_all_its_rounds(
 
 def test_what_did_not_run_is_left_out_and_named_by_nothing() -> None:
     steps = read({"b": BODY, "w": do_while(condition="more"), "c": {"inputs": of("b", "next")}})
-    remaining = kept(steps, lambda name: name in ("c", "b-1"))
+    remaining = drop_unrun(steps, lambda name: name in ("c", "b-1"))
     assert list(remaining) == ["c", "b-1"]
     assert remaining["c"]["inputs"].split() == ["or", of("b-1", "next")]
 

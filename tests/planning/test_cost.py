@@ -23,7 +23,7 @@ def cost(*texts: str, before: tuple[str, ...] = (), destroying: bool = False) ->
 
 
 def test_the_price_that_these_tests_know_is_the_catalog_s() -> None:
-    assert prices.listed().price("standard_ds3_v2", "East US") == prices.Price(DS3, SPOT)
+    assert prices.own_prices().price("standard_ds3_v2", "East US") == prices.Price(DS3, SPOT)
     assert HOURS == 730
 
 
@@ -110,7 +110,7 @@ def test_a_sum_with_something_unknown_is_unknown() -> None:
     size=st.sampled_from([*catalog.sizes()]),
 )
 def test_no_floor_is_above_its_ceiling(least: int, more: int, low: bool, size: str) -> None:
-    price = prices.listed().price(size, "eastus")
+    price = prices.own_prices().price(size, "eastus")
     found = monthly(NodeRange(size, low, least, least + more), price)
     if found.floor is not None and found.ceiling is not None:
         assert 0 <= found.floor <= found.ceiling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.resource import Resource
-from mlctl.planning.drift import Origin, drifted
+from mlctl.planning.drift import Origin, find_drift
 from mlctl.planning.ownership.owner import Ownership
 from tests.builders.plans import applied, planned
 from tests.builders.resources import compute, deployment, endpoint, environment, model
@@ -15,7 +15,7 @@ OURS = Ownership("scoring")
 
 def drift(backend: LocalBackend, *declared: Resource) -> dict[str, dict[str, Origin] | None]:
     """The origins of what differs, by address and field; None for what is missing."""
-    found = drifted(planned(backend, *declared).plan)
+    found = find_drift(planned(backend, *declared).plan)
     return {
         str(one.address): None
         if one.missing

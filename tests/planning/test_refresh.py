@@ -9,7 +9,7 @@ from mlctl.config import graph
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning.live_state import LiveState, named_by, region, users_of
+from mlctl.planning.live_state import LiveState, names_in, region, users_of
 from mlctl.planning.ownership.owner import Ownership
 from mlctl.planning.refresh import find_children, refresh
 from tests.builders.plans import applied
@@ -93,7 +93,7 @@ def test_a_deployment_names_its_cluster_its_model_and_its_environment() -> None:
     applied(backend, *HEART[:3], environment(), deployment(environment="azureml:torch"))
     live = backend.read([HEART[3].address])[HEART[3].address]
     named = {"compute/cpu-cluster", "model/heart:1", "environment/torch:1"}
-    assert {str(one) for one in named_by(live, SCOPE)} == named
+    assert {str(one) for one in names_in(live, SCOPE)} == named
 
 
 def test_an_endpoint_is_used_by_what_lies_beneath_it() -> None:

@@ -10,7 +10,7 @@ from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.diagnostics import Severity
 from mlctl.kinds.facts import Claims, Quota, QuotaRefusal
-from mlctl.planning.preflight.quota import claimed
+from mlctl.planning.preflight.quota import claims_of
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state import rows
@@ -67,7 +67,7 @@ def test_a_plan_expects_what_the_cloud_books(
     for values in (first, second):
         made = planned(backend, compute(**values))
         (change,) = made.plan.changes
-        _, wanted = claimed(change, refresh(made.graph, backend))
+        _, wanted = claims_of(change, refresh(made.graph, backend))
         events = carried_out(made.work, backend)
         assert [str(one.error) for one in events if one.error] == []
         assert counted(wanted) == booked(backend)
@@ -77,7 +77,7 @@ def test_the_pools_of_an_account_are_counted_alike() -> None:
     backend = cloud()
     made = planned(backend, pool())
     (change,) = made.plan.changes
-    _, wanted = claimed(change, refresh(made.graph, backend))
+    _, wanted = claims_of(change, refresh(made.graph, backend))
     carried_out(made.work, backend)
     assert counted(wanted) == booked(backend)
 

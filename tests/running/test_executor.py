@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.running import commands
-from mlctl.running.place import locked
+from mlctl.running.commands import lock
 from tests.builders.shell import Done, Run, environment
 
 SCHEMAS = "$schema: https://azuremlschemas.azureedge.net/latest"
@@ -399,11 +399,11 @@ def test_a_step_with_a_name_that_is_no_folder_of_its_own_is_refused(
 def test_two_runs_are_not_in_one_folder_at_once(mlctl: Run, tmp_path: Path) -> None:
     written(tmp_path, "job.yml", ECHO)
     written(tmp_path, "data/a.txt", "")
-    lock = locked(tmp_path / "kept")
+    descriptor = lock(tmp_path / "kept")
     try:
         done = mlctl("job", "run", "job.yml", "--keep", "kept")
     finally:
-        os.close(lock)
+        os.close(descriptor)
     assert "another run is in it" in done.err
     assert mlctl("job", "run", "job.yml", "--keep", "kept").code == 0
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlctl import source
 from mlctl.diagnostics import Report
 from mlctl.source import Document
-from mlctl.source.edit import CannotEdit, edited, inserted, removed, renamed, replaced
+from mlctl.source.edit import CannotEdit, apply_edits, insert, remove, rename, replace_value
 
 TEXT = """\
 # head
@@ -33,7 +33,7 @@ def read(text: str) -> Document:
 
 def after(text: str, at: tuple[str, ...], value: object) -> str:
     """The text with another value at a place."""
-    (new,) = edited([replaced(read(text).label(at).span, value)]).values()
+    (new,) = apply_edits([replace_value(read(text).label(at).span, value)]).values()
     return new
 
 
@@ -41,7 +41,7 @@ def without(text: str, *at: str) -> str:
     """The text without a key."""
     document = read(text)
     keys = document.label(at, key=True).span, document.label(at).span
-    (new,) = edited([removed(*keys)]).values()
+    (new,) = apply_edits([remove(*keys)]).values()
     return new
 
 
@@ -64,18 +64,18 @@ def test_a_text_is_written_so_that_it_is_read_as_that_text(value: str) -> None:
 
 def test_a_new_key_stands_above_another_as_deep_as_it() -> None:
     document = read(TEXT)
-    above = inserted(document.label(("c", "e"), key=True).span, ("n", "m"), 3)
-    (new,) = edited([above]).values()
+    above = insert(document.label(("c", "e"), key=True).span, ("n", "m"), 3)
+    (new,) = apply_edits([above]).values()
     assert "  n:\n    m: 3\n  e: [1, 2]\n" in new
-    flow = inserted(document.label(("b", "z"), key=True).span, ("n", "m"), 3)
-    (new,) = edited([flow]).values()
+    flow = insert(document.label(("b", "z"), key=True).span, ("n", "m"), 3)
+    (new,) = apply_edits([flow]).values()
     assert 'b: {x: y, n: {"m": 3}, z: "w"}   # two' in new
 
 
 def test_line_ends_are_those_of_the_file() -> None:
     dos = "a: 1\r\nb: 2\r\n"
-    above = inserted(read(dos).label(("b",), key=True).span, ("n",), 3)
-    assert list(edited([above]).values()) == ["a: 1\r\nn: 3\r\nb: 2\r\n"]
+    above = insert(read(dos).label(("b",), key=True).span, ("n",), 3)
+    assert list(apply_edits([above]).values()) == ["a: 1\r\nn: 3\r\nb: 2\r\n"]
 
 
 def test_a_key_goes_with_its_line_or_its_comma() -> None:
@@ -101,8 +101,8 @@ def test_several_edits_at_once_change_these_values_and_no_other(
     places: list[tuple[str, ...]], value: object
 ) -> None:
     document = read(TEXT)
-    edits = [replaced(document.label(at).span, value) for at in places]
-    (new,) = edited(edits).values()
+    edits = [replace_value(document.label(at).span, value) for at in places]
+    (new,) = apply_edits(edits).values()
     found = read(new).data
     for at in (("a",), ("b", "x"), ("b", "z"), ("c", "e"), ("f",)):
         was, now = document.data, found
@@ -129,7 +129,7 @@ def test_the_end_of_a_name_changes_and_all_else_stays(
     written: str, old: str, new: str, then: str
 ) -> None:
     text = f"a: {{b: [1]}}\r\nname: {written}\r\nc: d\r\n"
-    (after_it,) = edited([renamed(read(text).label(("name",)).span, old, new)]).values()
+    (after_it,) = apply_edits([rename(read(text).label(("name",)).span, old, new)]).values()
     assert after_it == text.replace(written, then)
 
 
@@ -146,4 +146,4 @@ def test_the_end_of_a_name_changes_and_all_else_stays(
 def test_a_name_that_does_not_stand_there_is_not_changed(written: str, old: str, new: str) -> None:
     document = read(f"a: &it cpu\nname: {written}\n")
     with pytest.raises(CannotEdit):
-        renamed(document.label(("name",)).span, old, new)
+        rename(document.label(("name",)).span, old, new)

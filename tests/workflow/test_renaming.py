@@ -16,7 +16,7 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.routes import main_child
 from mlctl.kinds.values import state
-from mlctl.planning.live_state import named_by
+from mlctl.planning.live_state import names_in
 from mlctl.service_errors import Permanent
 from tests.builders.azure import SCOPE, azure, emulated
 from tests.builders.paths import SAMPLES
@@ -98,7 +98,7 @@ class Snapshots:
             if default not in there:
                 self.wrong.append(f"{when}: the default is {default!r} of {there}")
             for one in beneath:
-                used = [at for at in named_by(one, self.backend.scope) if at.kind == "compute"]
+                used = [at for at in names_in(one, self.backend.scope) if at.kind == "compute"]
                 if one.address.name in there and not clusters.issuperset(used):
                     self.wrong.append(f"{when}: {one.address} has no cluster")
 

@@ -27,7 +27,7 @@ def connect(
     No request is sent, except to look up the id of a subscription given by name.
     """
     arm, cloud = manager(environment, options)
-    return AzureBackend(arm, identified(scope, arm), cloud)
+    return AzureBackend(arm, identify_scope(scope, arm), cloud)
 
 
 def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple[ArmClient, Cloud]:
@@ -40,7 +40,7 @@ def manager(environment: Mapping[str, str], options: ConnectionOptions) -> tuple
     return ArmClient(cloud.manager, token_credential, clock=clock), cloud
 
 
-def identified(scope: Scope, arm: ArmClient) -> Scope:
+def identify_scope(scope: Scope, arm: ArmClient) -> Scope:
     """Return the scope with its subscription's id; an unknown name is kept."""
     if _ID.fullmatch(scope.subscription):
         return scope

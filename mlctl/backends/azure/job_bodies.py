@@ -110,11 +110,11 @@ def newest(bodies: Iterator[dict[str, Data]], limit: int | None = None) -> list[
     jobs: list[Job] = []
     ordered = True
     for job in map(job_of, bodies):
-        ordered = ordered and (not jobs or created(job) <= created(jobs[-1]))
+        ordered = ordered and (not jobs or creation_time(job) <= creation_time(jobs[-1]))
         jobs.append(job)
         if ordered and len(jobs) == limit:
             break
-    return sorted(jobs, key=created, reverse=True)[:limit]
+    return sorted(jobs, key=creation_time, reverse=True)[:limit]
 
 
 def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:
@@ -133,13 +133,13 @@ def recent(bodies: Iterator[dict[str, Data]]) -> Iterator[Job]:
         yield job
 
 
-def created(job: Job) -> str:
+def creation_time(job: Job) -> str:
     """Return when a job was created, as the service writes it."""
     return str(get(job.body, ("systemData", "createdAt")) or "")
 
 
 def _moment(job: Job) -> datetime | None:
     try:
-        return datetime.fromisoformat(created(job))
+        return datetime.fromisoformat(creation_time(job))
     except ValueError:
         return None

@@ -23,7 +23,7 @@ from mlctl.backends.azure import capacity, errors, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import FRONT, Cloud, data_plane, data_plane_token
 from mlctl.backends.azure.errors import decodes_answers
-from mlctl.backends.azure.job_bodies import created, job_of, newest, recent, run_of
+from mlctl.backends.azure.job_bodies import creation_time, job_of, newest, recent, run_of
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobListView, JobProgress, MetricPoint
 from mlctl.catalog import limits
@@ -131,7 +131,7 @@ class AzureJobs:
         runs = [
             run_of(run, self.scope) for run in data_plane(self.arm, self.cloud, base).pages(url, "")
         ]
-        return sorted(runs, key=created)
+        return sorted(runs, key=creation_time)
 
     def change(self, name: str, changes: Mapping[str, Data]) -> Job:
         """Change the run, as azure-ai-ml 1.35.2 archives a job; tags that are not sent stay."""

@@ -125,7 +125,7 @@ def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name
-    pairs = sorted((file, str(root / name)) for file, name in folders.uploaded(path))
+    pairs = sorted((file, str(root / name)) for file, name in folders.list_uploads(path))
     if not pairs:
         raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
     return pairs

@@ -23,7 +23,7 @@ class LocalRegistry(Registry):
     name: str
 
     def read(self, address: Address) -> Live:
-        workspace = registries.kept(self.store, self.name)
+        workspace = registries.find_store(self.store, self.name)
         if workspace is not None:
             stored = service.read(workspace, [address]).get(address)
             if stored is None:
@@ -35,7 +35,7 @@ class LocalRegistry(Registry):
         return Live(resolved, registries.version(self.name, resolved))
 
     def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
-        workspace = registries.kept(self.store, self.name)
+        workspace = registries.find_store(self.store, self.name)
         if workspace is not None:
             return [*self._kept(workspace, kind, name)]
         assets = []
@@ -67,7 +67,7 @@ class LocalRegistry(Registry):
             yield Live(address, body)
 
     def _live(self, stored: StoredResource) -> Live:
-        return Live(stored.address, registries.shown(self.name, stored.body))
+        return Live(stored.address, registries.with_global_ids(self.name, stored.body))
 
     def _missing(self, address: Address) -> NotFound:
         text = f"There is no {address} in registry {self.name} of the simulated cloud."

@@ -79,7 +79,7 @@ def advise(
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
         write_settings(session, read, values, paths or (), output)
-    return shared.ended(session, complete=complete)
+    return shared.report_end(session, complete=complete)
 
 
 def _advice(
@@ -164,9 +164,9 @@ def write_settings(
 ) -> None:
     """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
-    from mlctl.forecast.advice.advice import patched
+    from mlctl.forecast.advice.advice import patch_files
 
-    changed, unwritten = patched(subject, settings)
+    changed, unwritten = patch_files(subject, settings)
     places = files.places([*(paths or ["."]), *session.settings.project.overlay_folders])
     for rewrite in changed:
         file = rewrite.path

@@ -59,7 +59,7 @@ def fits(value: Data, schema: Schema) -> bool:
     return not types or any(is_a(value, type_) for type_ in types)
 
 
-def inside(schema: Schema, key: str) -> Schema | None:
+def schema_of_key(schema: Schema, key: str) -> Schema | None:
     """Return the schema of an object's key; None if the key is unknown."""
     for level in (schema, *schema.get("anyOf", ())):
         if key in level.get("properties", {}):
@@ -164,7 +164,7 @@ def field_of(kind: Kind, at: Pointer) -> Schema:
     """
     *_, (_, form) = schema.forms(schema.resolved(kind.schema))
     for step in at:
-        below = inside(form, str(step))
+        below = schema_of_key(form, str(step))
         if below is None:
             raise KeyError(pointer.dotted(at))
         form = below
@@ -186,7 +186,7 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
         return
     pairs = dict(pair.partition("=")[::2] for pair in texts)
     for key, value in pairs.items():
-        below = inside(field, key)
+        below = schema_of_key(field, key)
         if below is None:
             properties = ", ".join(field["properties"])
             raise UsageError(

@@ -52,7 +52,7 @@ def invoke(
     workload_ = workload_flags.workload_of(work)
     data = document(job, session.loader(Report()).variables)
     counted = count_files(data)
-    with jobs.opened(session) as runs:
+    with jobs.open_jobs(session) as runs:
         workload_flags.check(runs, workload, work)
         python = python_of(session, running) if backend_is_local(session, running) else None
         if workload_.files is None and python is None:
@@ -86,7 +86,7 @@ def of_endpoint(
     session: Session, name: EndpointName, _policy: PolicyArgs, printing: OutputArgs
 ) -> None:
     """List the jobs of a batch endpoint."""
-    with jobs.opened(session) as runs:
+    with jobs.open_jobs(session) as runs:
         jobs.print_job(session, runs.list(name), printing)
 
 
@@ -98,7 +98,7 @@ def of_deployment(
     printing: OutputArgs,
 ) -> None:
     """List the jobs of a batch deployment."""
-    with jobs.opened(session) as runs:
+    with jobs.open_jobs(session) as runs:
         jobs.print_job(session, runs.list(endpoint_name, name), printing)
 
 

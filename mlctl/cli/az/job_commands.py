@@ -7,7 +7,7 @@ import copy
 from mlctl.cli.az import job_run, job_verify, jobs, submit
 from mlctl.cli.az.args import GenericArgs, PolicyArgs
 from mlctl.cli.az.documents import generic_updates
-from mlctl.cli.az.jobs import Name, Web, opened, print_job, show_page
+from mlctl.cli.az.jobs import Name, Web, open_jobs, print_job, show_page
 from mlctl.cli.az.update import update as edit
 from mlctl.cli.shell import Group, Session, UsageError
 from mlctl.cli.shell.command import Commands
@@ -38,7 +38,7 @@ def update(
     web: Web = False,
 ) -> None:
     """Change the display name, the description and the tags of a job; its other fields stay."""
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         job = jobs.show(name)
         properties = job.body["properties"]
         current: dict[str, Data] = {

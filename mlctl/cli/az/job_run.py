@@ -20,6 +20,7 @@ from mlctl.cli.shell.scope import price_cache
 from mlctl.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
+    from mlctl.running.commands import lock
     from mlctl.running.executor import RunSettings
     from mlctl.running.model import JobPlan, NodeResult
 
@@ -119,7 +120,6 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
 
     from mlctl.rehearsal.process import Interpreter, find_python, swept
     from mlctl.running.executor import RunSettings
-    from mlctl.running.place import locked
 
     try:
         python = find_python(args.python)
@@ -129,7 +129,7 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
     try:
         if args.keep is None:
             files.make_ignored_folder(Path(".mlctl"))
-        lock = locked(folder)
+        descriptor = lock(folder)
     except OSError as error:
         why = f"cannot use the folder `{folder}`: {error.strerror or error}"
         raise InvalidValue(why, flag="--keep") from None
@@ -147,7 +147,7 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
                 max_output=args.max_output,
             )
     finally:
-        os.close(lock)
+        os.close(descriptor)
 
 
 class _Progress:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from mlctl import files, pointer
 from mlctl.backends.ports.jobs import Jobs, SupportsDownloads, SupportsOutputs
-from mlctl.cli.az.jobs import opened, write
+from mlctl.cli.az.jobs import open_jobs, write
 from mlctl.cli.shell import Exit, Session, argument, flag
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
@@ -52,7 +52,7 @@ def _print(session: Session, report: Report, count: int) -> None:
 
 def _download(session: Session, name: str, folder: Path) -> int | None:
     """Download the files of a job; return the size of its mini-batches, if known."""
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         job = jobs.show(name)
         if not job.ended:
             why = f"the job `{name}` is {job.status}: its outputs exist when it has ended"

@@ -34,7 +34,7 @@ POLLING = "MLCTL_LOCAL_POLLING"
 
 
 @contextmanager
-def opened(session: Session) -> Iterator[ports.Jobs]:
+def open_jobs(session: Session) -> Iterator[ports.Jobs]:
     """Open the workspace, and return its jobs."""
     with session.backend() as backend:
         yield jobs_of(backend)
@@ -62,7 +62,7 @@ def code_of(session: Session, runs: ports.Jobs, python: str) -> tuple[Any, CodeS
 
 def show(session: Session, printing: OutputArgs, name: Name, web: Web = False) -> None:
     """Show a job: its settings, status and resource usage."""
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         let_time_pass(session, jobs, name)
         job = jobs.show(name)
         print_job(session, job, printing)
@@ -83,7 +83,7 @@ def list_(
     view = ports.JobListView.ALL if include_archived else ports.JobListView.ACTIVE
     if archived_only:
         view = ports.JobListView.ARCHIVED
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         limit = None if all_results else max_results
         listed = (
             jobs.list(view=view, limit=limit) if parent is None else jobs.children(parent)[:limit]
@@ -94,11 +94,11 @@ def list_(
 def wait(session: Session, printing: OutputArgs, name: Name, limit: Limit = EVER) -> Exit:
     """Wait until a job has ended, and show it. Exits with 1 unless it completed."""
     length = duration(limit)
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         *_, last = jobs.follow(name, length, detail=False)
         job = last.job
         print_job(session, job, printing)
-    return ended(session, job)
+    return report_end(session, job)
 
 
 def stream(
@@ -109,13 +109,13 @@ def stream(
 ) -> Exit:
     """Stream a job until it ends. Exits with 1 unless it completed."""
     length = duration(limit)
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         if events is not None and not isinstance(jobs, ports.SupportsEventLog):
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
         job = _stream(session, jobs, name, length)
         if events is not None and isinstance(jobs, ports.SupportsEventLog):
             write(files.expanded(events), (f"{line}\n" for line in jobs.event_log(name)))
-    return ended(session, job)
+    return report_end(session, job)
 
 
 def _stream(session: Session, jobs: ports.Jobs, name: str, length: float) -> ports.Job:
@@ -154,7 +154,7 @@ def download(
 ) -> None:
     """Download the outputs of a job: by default its files and logs."""
     folder = files.expanded(download_path)
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         if isinstance(jobs, ports.SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
             return
@@ -180,7 +180,7 @@ def metrics(
     from mlctl.render.cloud.jobs import clock
     from mlctl.render.page import charts
 
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         points = jobs.metrics(name)
     if output == "chart":
         values = [
@@ -190,7 +190,7 @@ def metrics(
             for point in points
             if isfinite(point.value)
         ]
-        session.out(charts.bars(charts.thinned(values), width=session.width))
+        session.out(charts.bars(charts.thin(values), width=session.width))
         return
     data = [_log_row(point) for point in points]
     print_data(session, data, output, query)
@@ -206,19 +206,19 @@ def _log_row(point: ports.MetricPoint) -> dict[str, Data]:
 
 def cancel(session: Session, printing: OutputArgs, name: Name) -> None:
     """Cancel a job. A job that has ended cannot be cancelled."""
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         print_job(session, jobs.cancel(name), printing)
 
 
 def archive(session: Session, name: Name) -> None:
     """Archive a job. Lists leave it out unless asked for archived jobs."""
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         jobs.change(name, {"isArchived": True})
 
 
 def restore(session: Session, name: Name) -> None:
     """Restore an archived job."""
-    with opened(session) as jobs:
+    with open_jobs(session) as jobs:
         jobs.change(name, {"isArchived": False})
 
 
@@ -278,7 +278,7 @@ def print_job(session: Session, job: ports.Job | list[ports.Job], printing: Outp
     printing.print(session, data, jobs.LIST)
 
 
-def ended(session: Session, job: ports.Job) -> Exit:
+def report_end(session: Session, job: ports.Job) -> Exit:
     """Print the outcome of a job; return 1 unless it completed."""
     from mlctl.render.cloud import jobs
 

@@ -318,16 +318,13 @@ _HOSTS = (
 def run_curl(session: Session, args: Sequence[str]) -> int:
     """Run curl with these arguments; return its exit code."""
     program = session.environment.get(REAL, "curl")
-    if session.backend_name != "local" or not any(map(_is_azures, args)):
+    is_azures = any(redirect(argument, "") != argument for argument in args)
+    if session.backend_name != "local" or not is_azures:
         os.execvp(program, [program, *args])  # noqa: S606  # it is what the user asked for
     with _emulator() as (url, options):
         urls = [redirect(argument, url) for argument in args]
         line = [program, *urls, "--noproxy", "*", *options]
         return subprocess.run(line, check=False).returncode  # noqa: S603
-
-
-def _is_azures(argument: str) -> bool:
-    return redirect(argument, "") != argument
 
 
 def redirect(argument: str, url: str) -> str:

@@ -153,7 +153,7 @@ class _Editor:
             name, equals, text = value.partition("=")
             if equals and value[:1] not in "{[":
                 pairs[name] = self._value(
-                    text, field_values.inside(schema, name) or {"type": "string"}
+                    text, field_values.schema_of_key(schema, name) or {"type": "string"}
                 )
                 continue
             if pairs:
@@ -211,7 +211,7 @@ class _Editor:
     ) -> tuple[str, Schema]:
         """Return the key that a step means: as written, in snake case, or below `settings`."""
         for name in dict.fromkeys((step, _snake(step))):
-            below = field_values.inside(schema, name)
+            below = field_values.schema_of_key(schema, name)
             if below is not None:
                 return name, below
             if name in holder:

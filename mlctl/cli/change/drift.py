@@ -15,7 +15,7 @@ from mlctl.cli.shell import Exit, Session, flag
 from mlctl.cli.shell.rule_choice import Ignore, new_report
 from mlctl.inert import as_json
 from mlctl.kinds import Address
-from mlctl.planning.drift import drifted, pulled
+from mlctl.planning.drift import find_drift, write_live_values
 from mlctl.render.plan import drift as render
 from mlctl.render.plan.patch import patch_of
 from mlctl.render.terminal.terminal import clean
@@ -40,7 +40,7 @@ def drift(
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
-        drifts = list(drifted(planned.plan))
+        drifts = list(find_drift(planned.plan))
         writes = last_writes(backend, [drifted_.address for drifted_ in drifts])
     orphans = planned.plan.orphans
     match output:
@@ -81,7 +81,7 @@ def pull(
         planned = load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
-        changes = pulled(drifted(planned.plan))
+        changes = write_live_values(find_drift(planned.plan))
     if not write:
         session.out(patch_of({rewrite.path: rewrite.text for rewrite in changes.rewrites}))
     places = files.places([*paths, *session.settings.project.overlay_folders])

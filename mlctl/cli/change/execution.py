@@ -131,7 +131,7 @@ def carry_out(
         except LeaseHeld as error:
             from mlctl.render.apply import json_lines
 
-            json_lines.held(error, _stream())
+            json_lines.blocked_line(error, _stream())
             raise
     ended = perform(session, backend, execution)
     stream = sys.stdout if ended.complete else sys.stderr

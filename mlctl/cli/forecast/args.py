@@ -241,7 +241,7 @@ def is_refused(session: Session, *reasons: str) -> bool:
     return bool(reasons)
 
 
-def ended(session: Session, *, complete: bool) -> Exit:
+def report_end(session: Session, *, complete: bool) -> Exit:
     """Return the exit code; report it if Ctrl-C ended the forecast."""
     if complete:
         return Exit.OK

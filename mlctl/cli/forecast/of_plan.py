@@ -63,11 +63,11 @@ class PlanForecast:
             return None
         if destroying:
             raise UsageError("--simulate and --destroy exclude each other.")
-        from mlctl.cli.forecast.subject import wanted_of
+        from mlctl.cli.forecast.subject import read_wanted
         from mlctl.simulator.engine.model import SimulationSettings
 
         subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
-        request = wanted_of(session, subject, work, SimulationSettings())
+        request = read_wanted(session, subject, work, SimulationSettings())
         if request.workload.files is None and request.mini_batches is None:
             raise UsageError("--simulate needs --files N, --mini-batches N or --input DIR.")
         if not any((work.seconds_per_file, work.seconds_per_mini_batch, work.trace)):

@@ -86,7 +86,7 @@ def simulate(
         reasons = [f"{main['name']}: {why}" for why in misses(main, limits.max_cost)]
         if shared.is_refused(session, *reasons):
             return Exit.REFUSED
-    return shared.ended(session, complete=complete)
+    return shared.report_end(session, complete=complete)
 
 
 def _forecast(
@@ -268,7 +268,7 @@ def training(
                 gathered = training_report.gathered(rows, seed, runs, executor, progress.add)
             data = training_report.document(subject, gathered, seed, runs, main, executor)
     shared.write(session, data, output, "training")
-    return shared.ended(session, complete=gathered.complete)
+    return shared.report_end(session, complete=gathered.complete)
 
 
 def _workload(args: StepArgs) -> Workload:

@@ -79,7 +79,7 @@ def read_subject(
     graph = read_graph(session, paths, args.override, ignore) if paths else Graph({}, ())
     if graph is None:
         return None
-    request = wanted_of(session, args, work, settings)
+    request = read_wanted(session, args, work, settings)
     if request.deployment is not None and kind_of(request.deployment).plan.routes:
         request = replace(
             request, deployment=default_deployment(session, graph, request.deployment)
@@ -88,7 +88,7 @@ def read_subject(
     return read(whole, replace(request, workspace=workspace, timeout_grows=grows))
 
 
-def wanted_of(
+def read_wanted(
     session: Session, args: SubjectArgs, work: BatchFlags, settings: SimulationSettings
 ) -> Wanted:
     """Return what the flags describe."""

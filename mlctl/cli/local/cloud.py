@@ -23,7 +23,7 @@ Location = Annotated[str | None, flag("--location", "-l", metavar="REGION")]
 
 
 @contextmanager
-def opened(session: Session) -> Iterator[LocalBackend]:
+def open_cloud(session: Session) -> Iterator[LocalBackend]:
     """Open the local backend."""
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):
@@ -36,7 +36,7 @@ def opened(session: Session) -> Iterator[LocalBackend]:
 
 def status(session: Session, output: Output = "json", query: Query = None) -> None:
     """Show the clock, workspaces, running operations, faults and locks."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         now = control.status(local.handle)
         data: Data = {
             "state": str(now.path),
@@ -70,7 +70,7 @@ def advance(
 ) -> None:
     """Advance virtual time, without waiting."""
     length = duration(time)
-    with opened(session) as local:
+    with open_cloud(session) as local:
         try:
             local.wait(length)
         except control.ClockError as error:
@@ -84,7 +84,7 @@ def reset(
     session: Session, seed: str = flag(default="0"), yes: bool = flag("-y", default=False)
 ) -> Exit:
     """Reset the cloud: no workspaces, initial time, default quotas and no faults."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         if not yes and not session.confirmed("Delete every workspace of the simulated cloud?"):
             return Exit.ERROR
         control.reset(local.handle, seed)
@@ -109,7 +109,7 @@ def quota_set(
             "give a quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
             " --pools or --vms-per-pool"
         )
-    with opened(session) as local:
+    with open_cloud(session) as local:
         try:
             local.set_quota(
                 location,
@@ -127,7 +127,7 @@ def quota_list(
     session: Session, location: Location = None, output: Output = "table", query: Query = None
 ) -> None:
     """List the quotas of a region that are in use, were set, or are commonly exceeded."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         own = control.quotas(local.handle, location or local.location)
         everywhere = control.quotas(local.handle, EVERYWHERE)
         data = [
@@ -156,7 +156,7 @@ def usage(session: Session, output: Output = "table", query: Query = None) -> No
     """List node-hours and cost by tier for every cluster, pool and job."""
     from mlctl.simulator.control_plane import metrics
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {
                 "kind": row.kind,

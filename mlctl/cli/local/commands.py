@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from mlctl.cli.local import cloud, preemption, settings
-from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.cloud import open_cloud
 from mlctl.cli.local.preemption import preemption_fit
 from mlctl.cli.shell import Group, InvalidValue, Session, argument, flag
 from mlctl.cli.shell.code import CodeArgs, key, python_of, read, write
@@ -33,7 +33,7 @@ def _supposed(group: str) -> Mapping[str, dict[str, Data]]:
 def suppose(session: Session, addresses: list[str] = argument(metavar="ADDRESS...")) -> None:
     """Create stand-ins for resources of a real workspace, so that files can be planned."""
     parsed = [_address(text) for text in addresses]
-    with opened(session) as local:
+    with open_cloud(session) as local:
         existing = local.read(parsed)
         for address in parsed:
             if address in existing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files
 from mlctl.cli.local import flags
-from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.cloud import open_cloud
 from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ def preemption_set(session: Session, args: PreemptionArgs) -> None:
     if args.offset is not None and start is not None:
         raise UsageError("--offset and --start exclude each other.")
     processes = _preemption(args, start_s or 0.0)
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.set_preemption(cloud.handle, tuple(processes), start=start)
 
 
@@ -76,7 +76,7 @@ def preemption_show(session: Session, output: Output = "table", query: Query = N
     """Show how low-priority nodes are preempted at present."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         processes = disruptions.preemption(cloud.handle) or ["none"]
         data: list[Data] = [{"preemption": process} for process in processes]
         print_data(session, data, output, query)
@@ -93,7 +93,7 @@ def preempt(
 
     if every and nodes is not None:
         raise UsageError("--nodes and --all exclude each other.")
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         lost_nodes = disruptions.preempt(
             cloud.handle, Address("compute", cluster), None if every else nodes or 1
         )
@@ -108,7 +108,7 @@ def lock(
     """Lock clusters with a resource lock: they cannot scale or be deleted ("resizing (0 -> 0)")."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         addresses = [Address("compute", name) for name in clusters or []]
         changed = disruptions.lock(cloud.handle, addresses, locked=not remove)
         session.note(f"{len(changed)} {'unlocked' if remove else 'locked'}")
@@ -259,7 +259,7 @@ def capacity_set(session: Session, args: CapacityArgs) -> None:
     if args.tier not in (None, *_TIERS):
         raise UsageError(f"argument --tier: `{args.tier}` is not one of {', '.join(_TIERS)}.")
     tier = Tier(args.tier) if args.tier else None
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.set_capacity(cloud.handle, processes[0] if processes else None, tier)
 
 
@@ -267,7 +267,7 @@ def capacity_show(session: Session, output: Output = "table", query: Query = Non
     """Show how many nodes each region has now, by tier."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         processes = disruptions.capacity(cloud.handle)
         data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in processes.items()]
         print_data(session, data, output, query)

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Annotated, Literal, TypeAlias
 
 from mlctl.cli.local import flags as workload_flags
-from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.cloud import open_cloud
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, TrainingFlags, pair
 from mlctl.cli.shell import InvalidValue, Session, UsageError, argument, flag
 from mlctl.cli.shell.command import duration
@@ -26,7 +26,7 @@ def delays_set(session: Session, delays: DelayArgs, cv: float | None = flag(meta
     if not changes:
         names = ", ".join(f"--{name}" for name in delays.__slots__)
         raise UsageError(f"give at least one of: {names} or --cv.")
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.configure(cloud.handle, changes)
 
 
@@ -35,7 +35,7 @@ def delays_show(session: Session, output: Output = "table", query: Query = None)
     from mlctl.simulator.control_plane import disruptions
 
     names = {**{f"{name}_s": name for name in DelayArgs.__annotations__}, "delay_cv": "cv"}
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {"delay": names[delay.name], "value": delay.value, "meaning": delay.why}
             for delay in disruptions.parameters(cloud.handle)
@@ -49,7 +49,7 @@ def settings_set(session: Session, pairs: list[str] = argument(metavar="NAME=VAL
     from mlctl.simulator.control_plane import disruptions
 
     changes: dict[str, object] = dict(pair(text) for text in pairs)
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.configure(cloud.handle, changes)
 
 
@@ -57,7 +57,7 @@ def settings_list(session: Session, output: Output = "table", query: Query = Non
     """List the settings of the simulated cloud, and the source of each value."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {
                 "setting": setting.name,
@@ -81,7 +81,7 @@ def tenancy_set(
     from mlctl.simulator.engine.model import SharedQueueSettings
 
     length = duration(mean)
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         creation.set_shared_queue(cloud.handle, SharedQueueSettings(slots, arrivals, length))
 
 
@@ -97,7 +97,7 @@ def workload_set(
     workload = workload_flags.workload_of(batch, training)
     if all(value is None for value in asdict(workload).values()):
         raise UsageError("describe the work: --seconds-per-file, --steps, ...")
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         disruptions.set_workload(cloud.handle, name, workload)
 
 
@@ -105,7 +105,7 @@ def workload_list(session: Session, output: Output = "json", query: Query = None
     """List the workloads: the amount and duration of work for jobs that name them."""
     from mlctl.simulator.control_plane import disruptions
 
-    with opened(session) as cloud:
+    with open_cloud(session) as cloud:
         data: list[Data] = [
             {
                 "name": name,
@@ -162,7 +162,7 @@ def fault_add(
 ) -> None:
     """Make future calls fail, in the cloud or on the network to its emulator."""
     fault = fault_args.fault(trouble)
-    with opened(session) as local:
+    with open_cloud(session) as local:
         session.out(str(control.add_fault(local.handle, fault)))
     if isinstance(fault, HttpFault) and not _is_emulated():
         session.note(
@@ -173,7 +173,7 @@ def fault_add(
 
 def fault_list(session: Session, output: Output = "table", query: Query = None) -> None:
     """List the faults and how many calls each has matched."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         data = [fault.to_json() for fault in control.status(local.handle).faults]
         print_data(session, data, output, query)
 
@@ -182,7 +182,7 @@ def fault_clear(
     session: Session, numbers: list[int] | None = argument(default=None, metavar="NUMBER")
 ) -> None:
     """Remove faults of the cloud and of the network."""
-    with opened(session) as local:
+    with open_cloud(session) as local:
         session.note(f"{control.clear_faults(local.handle, numbers or ())} removed")
 
 

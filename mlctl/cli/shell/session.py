@@ -133,7 +133,7 @@ class Session:
         """What nodes cost: by a list of the user's, else by the one that mlctl brings along."""
         from mlctl.catalog import prices
 
-        return self.own_price_list or prices.listed()
+        return self.own_price_list or prices.own_prices()
 
     @cached_property
     def own_price_list(self) -> PriceList | None:
@@ -150,7 +150,7 @@ class Session:
         from mlctl.cli.parser.arguments import InvalidValue
 
         try:
-            return prices.read(path) if flag else prices.refreshed(path)
+            return prices.read(path) if flag else prices.read_refreshed(path)
         except (OSError, prices.PriceListError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             cure = "" if flag else "; write it again with `mlctl catalog refresh`, or remove it"

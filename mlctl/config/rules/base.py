@@ -13,7 +13,7 @@ from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import Kind, Resource
 from mlctl.kinds.field import Form
 from mlctl.pointer import Pointer
-from mlctl.schema import dereferenced
+from mlctl.schema import dereference
 from mlctl.schema.text import nearest
 
 
@@ -100,5 +100,5 @@ def lacks_key(resource: Resource, *at: str) -> bool:
 def _known(kind: Kind, form: Form, above: tuple[str, ...]) -> frozenset[str]:
     schema = form.schema
     for key in above:
-        schema = dereferenced(kind.schema, schema.get("properties", {}).get(key, {}))
+        schema = dereference(kind.schema, schema.get("properties", {}).get(key, {}))
     return frozenset(schema.get("properties", {}))

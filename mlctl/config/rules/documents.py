@@ -13,7 +13,7 @@ from mlctl.dataclasses import replace
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Kind, Resource
 from mlctl.pointer import Data, Pointer, dotted
-from mlctl.schema import Schema, dereferenced
+from mlctl.schema import Schema, dereference
 from mlctl.schema.text import listed
 from mlctl.source import Document
 
@@ -81,7 +81,7 @@ def _with_outputs(kind: Kind) -> frozenset[str]:
 
 
 def _has_output(root: Schema, schema: Schema) -> bool:
-    whole = dereferenced(root, schema)
+    whole = dereference(root, schema)
     inner = [*whole.get("properties", {}).values(), *([whole["items"]] if "items" in whole else [])]
     return bool(whole.get("readOnly")) or any(
         _has_output(root, schema_part) for schema_part in inner
@@ -90,7 +90,7 @@ def _has_output(root: Schema, schema: Schema) -> bool:
 
 def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:
     """Yield the places at which the document sets read-only fields, in its order."""
-    whole = dereferenced(root, schema)
+    whole = dereference(root, schema)
     if whole.get("readOnly"):
         yield at
     elif isinstance(data, dict):

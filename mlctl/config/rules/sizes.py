@@ -47,7 +47,7 @@ def retired_size(graph: Graph, context: base.RuleContext) -> Iterator[Diagnostic
             resource,
             at,
             f"`{size}` {'retired' if is_retired else 'retires'} on {end.date.isoformat()}",
-            f"use {_suggest_size(end.successor)}"
+            f"use {f'`{end.successor}`' if end.successor else 'a size of a newer series'}"
             + ("; a new size replaces the cluster" if resource.kind.quota.has_nodes else ""),
         )
 
@@ -97,10 +97,6 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
         size = resource.text(*at)
         if size and not placeholder(size):
             yield resource, at, size
-
-
-def _suggest_size(successor: str | None) -> str:
-    return f"`{successor}`" if successor else "a size of a newer series"
 
 
 def _is_near(end: date, today: date) -> bool:

@@ -91,7 +91,8 @@ def _command(call: Call, job: JobRecord) -> dict[str, Data]:
     stored = {key: value for key, value in properties.items() if key not in _OURS}
     cluster = str(stored.get("computeId") or "").rpartition("/")[2]
     recorded = {"_azureml.ComputeTargetType": "amlctrain"}
-    if "/computes/" in str(stored.get("computeId")) and _version(call) >= "2024":
+    version = call.request.query_value("api-version")
+    if "/computes/" in str(stored.get("computeId")) and version >= "2024":
         recorded["_azureml.ClusterName"] = cluster
     moments = {"StartTimeUtc": job.view.started, "EndTimeUtc": job.view.ended}
     times = {
@@ -118,10 +119,6 @@ def _pipeline(call: Call, job: JobRecord) -> dict[str, Data]:
         "experimentName": row.endpoint,
         "jobType": "Pipeline",
     }
-
-
-def _version(call: Call) -> str:
-    return call.request.query_value("api-version")
 
 
 def _status(job: JobRecord) -> str:

@@ -19,7 +19,7 @@ from mlctl.kinds.address import LATEST, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import own_registries, registries
+from mlctl.simulator.control_plane import registries
 from mlctl.simulator.control_plane.state import rows
 
 _GROUP = "registries"
@@ -52,17 +52,15 @@ def discovery(call: Call) -> Response:
 def create(call: Call) -> Response:
     """PUT of a registry, done at once."""
     name = call.names["registry"]
-    is_new = own_registries.create(
-        call.store, name, str(call.data.get("location") or ""), call.data
-    )
+    is_new = registries.create(call.store, name, str(call.data.get("location") or ""), call.data)
     return json_response(_registry(call, name), 201 if is_new else 200)
 
 
 def delete(call: Call) -> Response:
     """DELETE of a registry with its content; 204 if there is none."""
-    if registries.kept(call.store, call.names["registry"]) is None:
+    if registries.find_store(call.store, call.names["registry"]) is None:
         return Response(_NO_CONTENT)
-    own_registries.delete(call.store, call.names["registry"])
+    registries.delete(call.store, call.names["registry"])
     return Response(200)
 
 
@@ -73,13 +71,13 @@ def show(call: Call) -> Response:
 
 def show_all(call: Call) -> Response:
     """GET of the registries that were created here."""
-    names = own_registries.every(call.store)
+    names = registries.every(call.store)
     return json_response({"value": [_registry(call, name) for name in names]})
 
 
 def _registry(call: Call, name: str) -> dict[str, Data]:
     group = Scope(call.names["subscription"], call.names.get("group", _GROUP), name)
-    body = own_registries.described(call.store, name, group)
+    body = registries.arm_body(call.store, name, group)
     body["properties"]["discoveryUrl"] = f"{call.request.base}{_DISCOVERY}/{name}/discovery"
     return body
 
@@ -94,7 +92,7 @@ def _kept_by(handler: _Handler) -> Callable[[_Handler], _Handler]:
     def decorate(supposed: _Handler) -> _Handler:
         def handle(call: Call) -> Response:
             registry = call.names["registry"]
-            is_kept = registries.kept(call.store, registry) is not None
+            is_kept = registries.find_store(call.store, registry) is not None
             if not is_kept and ("name" not in call.names or registries.is_public(registry)):
                 return supposed(call)
             return _shown(call, handler(_within(call)))
@@ -112,7 +110,7 @@ def _within(call: Call) -> Call:
 
 def _shown(call: Call, response: Response) -> Response:
     """Answer about stored resources, with the ids of the registry."""
-    body = registries.shown(call.names["registry"], json.loads(response.body))
+    body = registries.with_global_ids(call.names["registry"], json.loads(response.body))
     if "properties" in body:
         body["properties"]["provisioningState"] = "Succeeded"
     return json_response(body, response.status)
@@ -128,19 +126,19 @@ def _list_versions(call: Call) -> Response:
 
 def write(call: Call) -> Response:
     """PUT of a version of an asset; a first write creates the registry. It is done at once."""
-    registries.written(call.store, call.names["registry"])
+    registries.store_to_write(call.store, call.names["registry"])
     return _shown(call, assets.write_version(_within(call)))
 
 
 def write_container(call: Call) -> Response:
     """PUT of an asset's container."""
-    registries.written(call.store, call.names["registry"])
+    registries.store_to_write(call.store, call.names["registry"])
     return _shown(call, assets.write_container(_within(call)))
 
 
 def upload(call: Call) -> Response:
     """PUT of a temporary data reference: a place to write the files of an asset to."""
-    registries.written(call.store, call.names["registry"])
+    registries.store_to_write(call.store, call.names["registry"])
     parts = str(call.data.get("assetId", "")).split("/")
     collection = parts[-4] if parts[3:] else "models"
     inner = _within(replace(call, names={**call.names, "collection": collection}))

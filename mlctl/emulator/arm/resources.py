@@ -66,7 +66,8 @@ def patch(call: Call) -> Response:
     allowed = kind.arm.patchable
     extra = sorted(set(_leaves(call.data, allowed)))
     if extra:
-        text = f"A PATCH cannot change `{extra[0]}`; it can change {_join_paths(allowed)}. Use PUT."
+        names = " and ".join(f"`{pointer.dotted(at)}`" for at in allowed)
+        text = f"A PATCH cannot change `{extra[0]}`; it can change {names}. Use PUT."
         raise Permanent("BadArgument", text, target=extra[0])
     body: dict[str, Data] = json.loads(json.dumps(resource.body))
     for at in allowed:
@@ -202,7 +203,3 @@ def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterabl
             yield from _leaves(value, allowed, (*at, key))
     else:
         yield pointer.dotted(at)
-
-
-def _join_paths(pointers: Iterable[Pointer]) -> str:
-    return " and ".join(f"`{pointer.dotted(at)}`" for at in pointers)

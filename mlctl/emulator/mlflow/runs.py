@@ -135,7 +135,7 @@ def _run_of_job(call: Call, job: JobRecord) -> TrackedRun:
     tags |= {_PARENT: row.parent} if row.parent else {}
     values = tuple(
         MetricValue(metric.name, metric.value, _milliseconds(view.submitted + at), metric.step)
-        for at, metric in artifacts.logged(job, call.state.now)
+        for at, metric in artifacts.logged_metrics(job, call.state.now)
     )
     return _run(call, row.name, info, {**drawn, **params}, tags, values)
 

@@ -101,7 +101,7 @@ def document(
 def _options(tried: Sequence[Candidate]) -> list[Candidate]:
     """Return the best configuration of each size, region and tier, cheapest first."""
     best: dict[tuple[str, str, Data], Candidate] = {}
-    for candidate in search.ranked(tried):
+    for candidate in search.rank(tried):
         best.setdefault((*candidate.place[:2], candidate.study.scenario.cluster.tier), candidate)
     return list(best.values())
 
@@ -173,7 +173,9 @@ def _finite(value: float) -> float | None:
 _FIELDS = {"concurrency": "max_concurrency_per_instance"}
 
 
-def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[list[Rewrite], dict[str, str]]:
+def patch_files(
+    subject: Subject, settings: Mapping[str, Data]
+) -> tuple[list[Rewrite], dict[str, str]]:
     """Return the new text of each changed file, and why settings were not written."""
     pending: dict[FieldEdit, str] = {}
     unwritten: dict[str, str] = {}

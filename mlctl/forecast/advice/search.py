@@ -232,17 +232,17 @@ def halve(
                 remaining[at].found.extend(batch_histories)
                 note(len(batch_histories))
             if rung < runs:
-                cheapest = ranked(remaining)[: max(len(remaining) // _KEPT, _LEAST_KEPT)]
+                cheapest = rank(remaining)[: max(len(remaining) // _KEPT, _LEAST_KEPT)]
                 chosen = {id(choice) for choice in (*cheapest, *front(remaining), field_[0])}
                 remaining = [candidate for candidate in remaining if id(candidate) in chosen]
     except KeyboardInterrupt:
         if not all(candidate.found for candidate in remaining):
             raise
-        return ranked(remaining), False
-    return ranked(remaining), True
+        return rank(remaining), False
+    return rank(remaining), True
 
 
-def ranked(candidates_: Sequence[Candidate]) -> list[Candidate]:
+def rank(candidates_: Sequence[Candidate]) -> list[Candidate]:
     """Sort the cheapest first, after those that keep the wishes."""
     return sorted(
         candidates_,

@@ -197,7 +197,7 @@ def _exact(scenario: TrainingScenario) -> dict[str, Data] | None:
 def _intervals(
     study: TrainingStudy, weather: str, runs: int, executor: Executor | None
 ) -> dict[str, Data]:
-    why = training.obstacle(training.unlimited(study.scenario))
+    why = training.obstacle(training.without_limit(study.scenario))
     intervals = training.intervals(study, min(runs, _TRIALS), executor)
     return {
         "weather": weather,

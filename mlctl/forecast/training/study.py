@@ -194,7 +194,7 @@ def intervals(
     The best is exact if there is a closed form; otherwise it is the best of a few around Daly's, on
     the same histories. A time limit is left out: it is the same for all of them.
     """
-    scenario = unlimited(study.scenario)
+    scenario = without_limit(study.scenario)
     work, rate = scenario.work, scenario.rate
     rules = {"Young": checkpoints.young(work, rate), "Daly": checkpoints.daly(work, rate)}
     proposals = {name: every for name, every in rules.items() if every is not None}
@@ -212,7 +212,7 @@ def intervals(
         yield Interval(name, every, _exactly(time_s), _exactly(time_s - least))
 
 
-def unlimited(scenario: TrainingScenario) -> TrainingScenario:
+def without_limit(scenario: TrainingScenario) -> TrainingScenario:
     """Return the scenario without a time limit."""
     return replace(scenario, job=replace(scenario.job, max_runtime_s=None))
 

@@ -147,7 +147,7 @@ _BEGIN_BY_SEED = (Replay, AnyMoment)
 def placed(processes: tuple[PreemptionProcess, ...], seed: str) -> tuple[PreemptionProcess, ...]:
     """Return the processes of one history, whose seed chooses where traces begin."""
     return tuple(
-        traces.begun(process, seed, available=isinstance(process, Replay) and process.available)
+        traces.begin(process, seed, available=isinstance(process, Replay) and process.available)
         if isinstance(process, _BEGIN_BY_SEED)
         else process
         for process in processes

@@ -48,7 +48,7 @@ KIND = Kind(
         named_by_path=True,
         names_inline=False,
         anonymous_name=ANONYMOUS,
-        complete=component_hash.completed,
+        complete=component_hash.with_hash,
         default_version="azureml_default",  # azure-ai-ml 1.35.2, DEFAULT_COMPONENT_VERSION
     ),
 )

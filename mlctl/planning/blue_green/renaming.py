@@ -19,7 +19,7 @@ from mlctl.pointer import Pointer
 from mlctl.schema import Schema, resolved
 from mlctl.source import Document
 from mlctl.source.document import STDIN
-from mlctl.source.edit import CannotEdit, Edit, edited, renamed
+from mlctl.source.edit import CannotEdit, Edit, apply_edits, rename
 from mlctl.source.overlay import DocumentPart
 
 NO_SUCCESSOR = Rule("MLC418", "no-successor", Severity.ERROR)
@@ -127,19 +127,19 @@ def renamed_texts(graph: Graph, renames: Renames, overlays: Iterable[Document]) 
     for label, old in _find_places(graph, renames, tuple(overlays)):
         edit = _edit(label, old, renames[old])
         edits[edit.source.name, edit.begin, edit.end] = edit
-    return edited(edits.values())
+    return apply_edits(edits.values())
 
 
 def _edit(label: Label, old: Address, new: Address) -> Edit:
     if label.span.source.name == STDIN:
         raise _refusal(old, new, label, "the document came from standard input")
     try:
-        return renamed(label.span, old.name, new.name)
+        return rename(label.span, old.name, new.name)
     except CannotEdit as error:
         raise _refusal(old, new, label, str(error)) from None
 
 
-def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
+def find_leftover(graph: Graph, renames: Renames) -> CannotRename | None:
     """Find a remaining use of an old name in the renamed files; None if there is none."""
     for old, new in renames.items():
         resource = graph.resources.get(old)

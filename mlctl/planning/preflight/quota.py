@@ -188,7 +188,7 @@ def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, lis
     for change in changes:
         if change.action is Action.NO_OP:
             continue
-        current, planned = claimed(change, live_state)
+        current, planned = claims_of(change, live_state)
         for quota in sorted(current.keys() | planned.keys()):
             if quota[1] not in limits.UNPUBLISHED:
                 share = _Share(change, current.get(quota, NOTHING), planned.get(quota, NOTHING))
@@ -196,7 +196,7 @@ def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, lis
     return shares
 
 
-def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
+def claims_of(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
     """Return what a resource claims of quotas before and after the change."""
     kind, live = kind_of(change.address), change.live or live_state.deleting.get(change.address)
     if live is None and change.action is Action.DELETE:

@@ -10,7 +10,7 @@ from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Kind, Resource, Scope, kind_of, routes
 from mlctl.kinds.address import LATEST
 from mlctl.kinds.routes import Routes
-from mlctl.planning.live_state import LiveState, named_by
+from mlctl.planning.live_state import LiveState, names_in
 from mlctl.planning.model import Action, ActionReason, Change
 
 MISSING = Rule("MLC402", "missing-reference", Severity.ERROR)
@@ -111,7 +111,7 @@ def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Addre
     users: dict[Address, list[Address]] = defaultdict(list)
     for change in changes:
         if change.action is Action.UPDATE and change.live is not None:
-            for used in named_by(change.live, scope):
+            for used in names_in(change.live, scope):
                 users[used].append(change.address)
     return dict(users)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mlctl import catalog
-from mlctl.catalog.prices import listed
+from mlctl.catalog.prices import own_prices
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.values import effective
@@ -28,7 +28,7 @@ def spot(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnosti
         if nodes is None or not nodes.low_priority:
             continue
         place = region(resource, None, live_state.location)
-        price = (live_state.prices or listed()).price(nodes.size, place)
+        price = (live_state.prices or own_prices()).price(nodes.size, place)
         if price.spot is None or not price.dedicated or price.spot < _SAVES * price.dedicated:
             continue
         saved = (price.dedicated - price.spot) * nodes.most

@@ -16,7 +16,7 @@ from mlctl.kinds import Address, Resource, Scope, kind_of
 from mlctl.kinds.address import version_key
 from mlctl.kinds.resource import Upload
 from mlctl.kinds.values import moving, overlay
-from mlctl.planning.live_state import named_by
+from mlctl.planning.live_state import names_in
 from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.preflight import references
 from mlctl.planning.steps.bodies import (
@@ -279,7 +279,7 @@ def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Addres
     """Return the deleted resources that refer to each address."""
     users: dict[Address, list[Address]] = {}
     for change in deleted:
-        for used in named_by(change.live, scope) if change.live else ():
+        for used in names_in(change.live, scope) if change.live else ():
             users.setdefault(used, []).append(change.address)
     return users
 

@@ -66,7 +66,9 @@ def restore_routes(
         change = by_address.get(address)
         if change is None and address in live:
             change = Change(address, Action.NO_OP, live=live[address])
-        if change is None or not unfinished.routes or _is_moving(change):
+        if change is None or not unfinished.routes:
+            continue
+        if change.live is not None and moving(change.live.body):
             continue
         if all(_will_exist(child, by_address, live) for child in unfinished.children):
             by_address[address] = _add_routes(change, unfinished, live_state.scope)
@@ -78,10 +80,6 @@ def _will_exist(
 ) -> bool:
     change = changes.get(address)
     return address in live if change is None else change.action is not Action.DELETE
-
-
-def _is_moving(change: Change) -> bool:
-    return change.live is not None and moving(change.live.body)
 
 
 def _add_routes(change: Change, unfinished: Unfinished, scope: Scope) -> Change:

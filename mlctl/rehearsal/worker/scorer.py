@@ -59,7 +59,7 @@ def install_driver(script: str, order: dict[str, Any]) -> None:
     sys.meta_path.append(DriverModules(order["output"], order["logs"], os.getcwd()))
 
 
-def imported(script: str) -> dict[str, Any]:
+def import_script(script: str) -> dict[str, Any]:
     """Import a scoring script, and let it initialise; its names."""
     with builtins.open(script, "rb") as file:
         program = compile(file.read(), script, "exec")
@@ -163,7 +163,7 @@ class Scorer(Watched):
             self.finder = Finder(self.tracer.code)
             sys.meta_path.append(self.finder)
         self.counts = True
-        self.module = imported(self.script)
+        self.module = import_script(self.script)
         if order.get("table"):
             import pickle
 

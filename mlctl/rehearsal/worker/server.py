@@ -14,7 +14,7 @@ import time
 
 from mlctl.rehearsal.worker.scorer import (
     context_of,
-    imported,
+    import_script,
     install_driver,
     rows_of,
     traceback_of,
@@ -62,7 +62,7 @@ class Server:
             # As on the service, a script's messages from INFO on are in the logs.
             logging.basicConfig(level=logging.INFO, format="%(levelname)s:%(name)s:%(message)s")
             install_driver(self.script, order)
-            self.module = imported(self.script)
+            self.module = import_script(self.script)
             return {}
         run = self.module["run"]
         if "request" in order:

@@ -104,7 +104,7 @@ def refuse(report: Report, stream: MessageStream) -> None:
     _findings(report, stream)
 
 
-def held(error: LeaseHeld, stream: MessageStream) -> None:
+def blocked_line(error: LeaseHeld, stream: MessageStream) -> None:
     """Write the version and the holder of the lease that blocks the apply."""
     stream.write_version()
     _diagnose(stream, "error", error.message, error.code, "\n".join(facts(error.lease)))

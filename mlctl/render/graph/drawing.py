@@ -122,7 +122,7 @@ def _resources(graph: Graph, runs: list[Resource]) -> Panel:
     return Panel("resources", "", _group_nodes(nodes, arrows), tuple(dict.fromkeys(arrows)))
 
 
-def packed(panel: Panel) -> Panel:
+def pack(panel: Panel) -> Panel:
     """Keep a picture of many resources readable: users of shared resources name them instead.
 
     A hundred arrows to one cluster would cross the whole picture. A small panel is returned

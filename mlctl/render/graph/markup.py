@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from math import ceil, sqrt
 
-from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape, in_order, packed
+from mlctl.render.graph.drawing import Arrow, Panel, PictureNode, Shape, in_order, pack
 from mlctl.render.terminal.terminal import clean
 
 _MERMAID = {
@@ -30,7 +30,7 @@ def mermaid(panels: Sequence[Panel]) -> str:
     the endpoints side by side: 41 000 pixels wide for 150 resources.
     """
     lines = ["flowchart LR"]
-    for number, panel in enumerate(map(packed, panels)):
+    for number, panel in enumerate(map(pack, panels)):
         ids = _ids(panel, number)
         lines.append(f'  subgraph p{number}["{_mermaid(_title(panel))}"]\n  direction LR')
         for index, (group, nodes) in enumerate(_groups(panel)):
@@ -59,7 +59,7 @@ def dot(panels: Sequence[Panel]) -> str:
         '  node [fontname="sans-serif", fontsize=11];',
     ]
     lines.append('  edge [fontname="sans-serif", fontsize=9];')
-    for number, panel in enumerate(map(packed, panels)):
+    for number, panel in enumerate(map(pack, panels)):
         lines += _dot_panel(panel, number)
     return "\n".join([*lines, "}"]) + "\n"
 

@@ -71,7 +71,7 @@ def _free(line: Sequence[str], target: int, length: int) -> int | None:
     return None
 
 
-def thinned(rows: Sequence[Bar]) -> list[Bar]:
+def thin(rows: Sequence[Bar]) -> list[Bar]:
     """Keep at most as many rows as fit a screen, evenly spaced, including the last."""
     step = -(-len(rows) // _MOST_ROWS)
     return list(rows) if step <= 1 else [*rows[:-1:step], rows[-1]]

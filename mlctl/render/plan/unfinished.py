@@ -97,7 +97,7 @@ def _set_by_others(entry: Unfinished, live: Live, plan: Plan) -> str:
     )
 
 
-def left(addresses: Iterable[Address], file: Path, paths: Sequence[str]) -> str:
+def remaining_work(addresses: Iterable[Address], file: Path, paths: Sequence[str]) -> str:
     """Say what a finished apply of these paths leaves to the next one."""
     names = ", ".join(map(str, addresses))
     return clean(

@@ -62,7 +62,7 @@ def load(store: Store, db: Connection) -> EngineCache:
 
 
 @contextmanager
-def told_of_other_versions() -> Iterator[None]:
+def explain_other_versions() -> Iterator[None]:
     """Raise a LocalStateError in the block if data is of another version of mlctl."""
     try:
         yield
@@ -125,7 +125,7 @@ class EndedJobs(Mapping[str, AnyJob]):
         row = self._db.execute(query, (name, self._event)).fetchone()
         if row is None:
             raise KeyError(name)
-        with told_of_other_versions():
+        with explain_other_versions():
             return snapshot.load_job(json.loads(row[0]))
 
     def __iter__(self) -> Iterator[str]:
@@ -147,16 +147,6 @@ def _add_ended_jobs(db: Connection, event: int, jobs: Iterable[tuple[str, Any]])
         " ON CONFLICT DO UPDATE SET event = min(event, excluded.event), state = excluded.state",
         ((name, event, _encode(state)) for name, state in jobs),
     )
-
-
-def check_ended_jobs(db: Connection) -> None:
-    """Read all rows.
-
-    Raises:
-        Exception: one is damaged.
-    """
-    for (text,) in db.execute("SELECT state FROM ended_jobs").fetchall():
-        snapshot.load_job(json.loads(text))
 
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode

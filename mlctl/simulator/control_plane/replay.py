@@ -256,7 +256,7 @@ def _commands_after(
         "SELECT at, id, command FROM commands WHERE (at, id) > (?, ?) AND at <= ? ORDER BY at, id",
         (*last, now),
     )
-    with checkpoints.told_of_other_versions():
+    with checkpoints.explain_other_versions():
         return [
             (float(at), int(number), snapshot.load_command(json.loads(text)))
             for at, number, text in rows.fetchall()

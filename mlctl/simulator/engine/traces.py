@@ -46,7 +46,7 @@ def trace(text: str, offset: int = 0) -> Trace:
     raise EngineError(f"the file is not a trace: {_TRACE}")
 
 
-def begun(process: Trace | OnOff, seed: str, *, available: bool) -> Trace | OnOff:
+def begin(process: Trace | OnOff, seed: str, *, available: bool) -> Trace | OnOff:
     """Start a process at a moment that the seed chooses: any, or one with nodes (`available`).
 
     If there is an outage at that moment, its remaining time is more likely that of a long one (the

@@ -104,7 +104,7 @@ def test_of_two_prices_of_a_size_the_least_counts() -> None:
 
 def test_the_sizes_of_the_emulator_are_those_of_the_catalogue() -> None:
     found = {one.name: one.usd_per_hour for one in azure(emulated()).backend.sizes("eastus")}
-    listed = prices.listed()
+    listed = prices.own_prices()
     names = [one.name for one in catalog.sizes().values()]
     assert found == {name: listed.price(name, "eastus").dedicated for name in names}
     (west,) = [

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("azure.identity", reason="the azure extra is not installed")
 
 from mlctl.backends import open_backend
-from mlctl.backends.azure import identified
+from mlctl.backends.azure import identify_scope
 from mlctl.backends.azure.clouds import AUTH_METHODS, check_auth, choose_cloud, credential
 from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
 from mlctl.backends.ports.backend import ConnectionOptions
@@ -58,10 +58,10 @@ def test_a_subscription_may_be_given_by_its_name() -> None:
     one = {"displayName": "Data Science", "subscriptionId": SCOPE.subscription}
     client = azure(Between(emulated(), [("GET /subscriptions", says(200, {"value": [one]}))] * 2))
     named = Scope("data science", "rg", "ws")
-    assert identified(named, client.backend.arm) == SCOPE
-    assert identified(SCOPE, client.backend.arm) == SCOPE
+    assert identify_scope(named, client.backend.arm) == SCOPE
+    assert identify_scope(SCOPE, client.backend.arm) == SCOPE
     unknown = Scope("nobody's", "rg", "ws")
-    assert identified(unknown, client.backend.arm) == unknown
+    assert identify_scope(unknown, client.backend.arm) == unknown
 
 
 def test_connecting_asks_nothing() -> None:

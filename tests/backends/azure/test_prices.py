@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.catalog.prices import Price, listed
+from mlctl.catalog.prices import Price, own_prices
 from mlctl.emulator import Response
 from mlctl.service_errors import ServiceError
 from tests.builders.azure import BASE, Between, ManualClock, emulated, no, says
@@ -42,7 +42,7 @@ def fetched(*answers: Response, page: int = 3) -> tuple[dict[tuple[str, str], Pr
 def test_prices_are_read_page_by_page_as_the_list_has_them() -> None:
     prices, seen, _ = fetched()
     assert prices == {
-        (size, region): listed().price(size, region)
+        (size, region): own_prices().price(size, region)
         for size in SIZES
         for region in ("eastus", "westus3")
     }

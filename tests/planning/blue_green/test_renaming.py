@@ -8,7 +8,7 @@ import pytest
 
 from mlctl.config import graph
 from mlctl.kinds.address import Address
-from mlctl.planning.blue_green.renaming import left_over, mentions, new_address
+from mlctl.planning.blue_green.renaming import find_leftover, mentions, new_address
 from mlctl.planning.blue_green.successors import CannotRename
 from tests.builders.resources import compute, deployment
 
@@ -71,7 +71,7 @@ def test_lines_are_said_that_name_an_old_one_and_no_longer_name() -> None:
 def test_what_still_goes_by_an_old_name_is_found() -> None:
     old, new = Address("compute", "cpu-cluster"), Address("compute", "cpu-cluster-v2")
     built = [graph.build(one) for one in ([compute()], [deployment()], [deployment(compute="x")])]
-    told = [left_over(one, {old: new}) for one in built]
+    told = [find_leftover(one, {old: new}) for one in built]
     assert [str(one) if one else None for one in told] == [
         "compute/cpu-cluster cannot become compute/cpu-cluster-v2 here:"
         " another line sets that name",

@@ -116,10 +116,10 @@ def test_bars_can_be_plain() -> None:
 
 def test_a_long_series_is_thinned_to_a_screen_and_keeps_its_end() -> None:
     rows = [(str(number), float(number)) for number in range(1000)]
-    thin = charts.thinned(rows)
+    thin = charts.thin(rows)
     assert len(thin) <= 41
     assert (thin[0], thin[-1]) == (rows[0], rows[-1])
-    assert charts.thinned(rows[:5]) == rows[:5]
+    assert charts.thin(rows[:5]) == rows[:5]
 
 
 def series() -> list[Series]:

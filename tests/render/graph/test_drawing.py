@@ -103,14 +103,14 @@ def test_what_one_endpoint_alone_uses_is_drawn_with_it() -> None:
 
 
 def test_a_picture_of_150_resources_has_no_arrow_across_groups() -> None:
-    packed = drawing.packed(many(50))
+    packed = drawing.pack(many(50))
     assert len(packed.nodes) == 151
     assert all(
         packed.nodes[arrow.source].group == packed.nodes[arrow.target].group
         for arrow in packed.arrows
     )
     assert "x: cpu" in packed.nodes["batch-deployment/e07/blue"].note
-    assert drawing.packed(many(3)) == many(3)
+    assert drawing.pack(many(3)) == many(3)
 
 
 @pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")

@@ -104,7 +104,7 @@ def _run_files(job: JobRecord, folder: Path) -> Iterator[File]:
             yield PurePosixPath(name, path.relative_to(root).as_posix()), _text(path)
 
 
-def logged(job: JobRecord, now: float) -> list[tuple[float, MetricValue]]:
+def logged_metrics(job: JobRecord, now: float) -> list[tuple[float, MetricValue]]:
     """Return what a job's code logged by MLflow until `now`, by seconds since submission.
 
     Runs that it has begun within its own have metrics of their own.

@@ -100,7 +100,7 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
     job = records.get_job(workspace, name)
     view = job.view
     state = workspace.current
-    logged_values = artifacts.logged(job, state.now)
+    logged_values = artifacts.logged_metrics(job, state.now)
     sent = list(mlflow_store.run_metrics(BlobStore(workspace.store), state.scope, name))
     waited = (view.submitted if view.started is None else view.started) - view.submitted
     logged_values += [(waited + (metric.at - sent[0].at) / 1000, metric) for metric in sent]

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 
 from mlctl import files
-from mlctl.catalog.prices import PriceList, listed
+from mlctl.catalog.prices import PriceList, own_prices
 from mlctl.service_errors import Unavailable
 
 START_AGAIN = "move it away to start again, or name another file"
@@ -78,7 +78,7 @@ class Store:
         """
         self.path = str(path)
         self.engine_cache: object = None  # of `replay`, valid for this connection
-        self.price_list: Callable[[], PriceList] = listed  # by which nodes are billed
+        self.price_list: Callable[[], PriceList] = own_prices  # by which nodes are billed
         self.start_due: Callable[[Store, float], None] = _nothing_due  # before the clock moves on
         self._patience = patience
         self._lock = RLock()
