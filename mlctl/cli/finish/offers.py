@@ -45,8 +45,9 @@ def offer_of_file(session: Session, request: FinishFlags) -> Offer | None:
     args = request.order
     output, _, resumes = (args.checkpoint or "").partition(":")
     with refusals(), session.backend() as backend:
-        flags = submit.JobArgs(**_ONLY | {"file": args.file})
-        resources = submit.resources(session, backend, flags)
+        resources = submit.resources(
+            session, backend, submit.JobArgs(**_ONLY | {"file": args.file})
+        )
         if resources is None:
             return None
         job, assets = resources
