@@ -9,7 +9,7 @@ from mlctl.applying.outcome import Outcome
 from mlctl.backends.ports.backend import Backend, Live, SupportsRegistries
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.shell import Exit, Session
-from mlctl.cli.shell.output import print_data, print_plan
+from mlctl.cli.shell.output import print_plan
 from mlctl.cli.shell.workflow import perform, settle_s
 from mlctl.config.loader import LoadedConfig
 from mlctl.dataclasses import replace
@@ -159,4 +159,4 @@ def print_live(session: Session, backend: Backend, live: Iterable[Live], args: W
     bodies = [resources.printed(resource, backend.scope) for resource in resources_]
     columns = kind_of(resources_[0].address).az.columns if resources_ else None
     data = bodies[0] if len(bodies) == 1 else bodies
-    print_data(session, data, args.output, args.query, columns)
+    args.print(session, data, columns)

@@ -201,10 +201,7 @@ def _refuse_renaming(edited: OverlaidDocument, live: Document) -> None:
 def _cleared(
     before: Mapping[str, Data], after: Mapping[str, Data], kind: Kind
 ) -> Iterator[tuple[Pointer, Data]]:
-    """Yield the removed fields with the empty values that remove them.
-
-    If a field has no default, a plan would keep the live value of an absent field.
-    """
+    """Yield removed fields that a plan would keep, with the empty values that remove them."""
     for field_ in kind.form_of(after).fields:
         was, now = pointer.get(before, field_.at), pointer.get(after, field_.at)
         keeps = field_.absent is Absent.KEEP and field_.mutability is not Mutability.READ_ONLY

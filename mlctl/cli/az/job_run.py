@@ -151,10 +151,7 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
 
 
 class _Progress:
-    """Shows the steps while they run: as lines, or as a table on a terminal.
-
-    With `--stream`, the lines that steps print are shown as they come.
-    """
+    """Shows the steps while they run: as lines, with `--stream` their own, or as a table."""
 
     def __init__(self, session: Session, plan: JobPlan, folder: Path, args: JobRunArgs) -> None:
         self.session, self.plan, self.folder, self.args = session, plan, folder, args

@@ -18,12 +18,11 @@ from mlctl.backends.ports.backend import (
 from mlctl.cli.az.args import DownloadArgs, ListArgs, NameArgs, RegionArgs, ShareArgs, WaitArgs
 from mlctl.cli.shell import Exit, Session, UsageError
 from mlctl.cli.shell.command import option, switch
-from mlctl.cli.shell.output import OutputArgs, compile_query, print_data
+from mlctl.cli.shell.output import compile_query
 from mlctl.cli.shell.scope import LOCATION
 from mlctl.dataclasses import replace
 from mlctl.kinds import Address, Kind, Scope, kind_of
 from mlctl.kinds.address import LATEST, PROVIDER
-from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data, get
 from mlctl.render.cloud import resources
@@ -36,7 +35,7 @@ def show_of_registry(session: Session, kind: Kind, address: Address, args: NameA
     """Print an asset of a registry."""
     with session.registry(str(args.registry_name)) as registry:
         data = resources.printed(registry.read(address), _NOWHERE)
-    print_data(session, data, args.output, args.query, kind.az.columns)
+    args.print(session, data, kind.az.columns)
 
 
 def list_of_registry(session: Session, kind: Kind, args: ListArgs) -> None:
@@ -50,7 +49,7 @@ def list_of_registry(session: Session, kind: Kind, args: ListArgs) -> None:
             or args.archived_only is bool(get(asset.body, ("properties", "isArchived"), False))
         )
         data = [_list_row(asset) for asset in islice(assets, args.max_results)]
-    print_data(session, data, args.output, args.query, kind.az.columns)
+    args.print(session, data, kind.az.columns)
 
 
 def share(session: Session, kind: Kind, args: ShareArgs) -> None:
@@ -95,7 +94,7 @@ def show(session: Session, kind: Kind, args: NameArgs) -> None:
         above = f" -e {live.address.parent}" if live.address.parent else ""
         hint = "--deleted" if state(live.body) == "deleting" else "--updated"
         session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {hint}")
-    _print(session, data, args, kind.az.columns)
+    args.print(session, data, kind.az.columns)
 
 
 def list_(session: Session, kind: Kind, args: ListArgs) -> None:
@@ -123,7 +122,7 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> None:
         data = [row for row in data if row.get("is_enabled", True) != args.disabled_only]
     if kind.versioned:
         data = list(_assets(data, args))
-    _print(session, data[: args.max_results], args, kind.az.columns)
+    args.print(session, data[: args.max_results], kind.az.columns)
 
 
 def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> None:
@@ -139,7 +138,7 @@ def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> None:
         else:
             read_live = list(catalog.sizes().values())
     data = [_size(size) for size in read_live]
-    _print(session, data if of_type in (None, "AmlCompute") else [], args, resources.SIZES)
+    args.print(session, data if of_type in (None, "AmlCompute") else [], resources.SIZES)
 
 
 def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> None:
@@ -161,7 +160,7 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> None:
         }
         for usage in used
     ]
-    _print(session, data, args, resources.USAGE)
+    args.print(session, data, resources.USAGE)
 
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
@@ -186,7 +185,7 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> None:
         }
         for node in nodes
     ]
-    _print(session, data, args, resources.NODES)
+    args.print(session, data, resources.NODES)
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:
@@ -279,10 +278,6 @@ def _size(size: catalog.Size) -> dict[str, Data]:
             "values": prices if size.usd_per_hour is not None else [],
         },
     }
-
-
-def _print(session: Session, data: Data, args: OutputArgs, columns: Columns) -> None:
-    print_data(session, data, args.output, args.query, columns)
 
 
 _TIMEOUT = 3600.0  # seconds; az's default

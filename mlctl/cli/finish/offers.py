@@ -42,10 +42,10 @@ def offer_of_file(session: Session, request: FinishFlags) -> Offer | None:
     Raises:
         ForecastError: the job cannot be forecast, or cannot resume from the checkpoint.
     """
-    args = request.order
-    output, _, resumes = (args.checkpoint or "").partition(":")
+    file = request.order.file
+    output, _, resumes = (request.order.checkpoint or "").partition(":")
     with refusals(), session.backend() as backend:
-        flags = submit.JobArgs(**_ONLY | {"file": args.file})
+        flags = submit.JobArgs(**_ONLY | {"file": file})
         resources = submit.resources(session, backend, flags)
         if resources is None:
             return None
@@ -62,7 +62,7 @@ def offer_of_file(session: Session, request: FinishFlags) -> Offer | None:
     offer = request.offer(
         _compare_recoveries(request, subject),
         forecast_request.workload,
-        re.sub(r"[^A-Za-z0-9]+", "-", Path(str(args.file)).stem).strip("-") or "job",
+        re.sub(r"[^A-Za-z0-9]+", "-", Path(str(file)).stem).strip("-") or "job",
         subject.cluster.address.name if subject.cluster is not None else "",
         endpoint="",
         inputs={},

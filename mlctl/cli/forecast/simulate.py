@@ -201,10 +201,7 @@ def _tornado(
 
 
 def _write_events(session: Session, rows: Sequence[Row], main: str, run: int, file: Path) -> None:
-    """Write the events of the first run of a history, as `job stream --events` does.
-
-    Reports where in a trace the history begins: `--offset` repeats that in a simulated cloud.
-    """
+    """Write the events of a history's first run; report where in a trace it begins (`--offset`)."""
     from mlctl import files
     from mlctl.forecast.batch import report
     from mlctl.forecast.weather import models as weather

@@ -58,6 +58,7 @@ def weather_of(text: str) -> Weather:
     """The weather that `--weather` names: a known one, or that of a file."""
     from mlctl.forecast.weather import models
 
+    place = ""
     try:
         weather = models.by_name(text)
         if weather is not None:
@@ -65,9 +66,10 @@ def weather_of(text: str) -> Weather:
         if not files.expanded(Path(text)).exists():
             names = ", ".join(weathers())
             raise InvalidValue(f"`{text}` is neither a file nor one of {names}", flag="--weather")
+        place = f"`{text}`: "
         return models.parse(read_text(Path(text)), Path(text).stem)
     except models.WeatherError as error:
-        raise InvalidValue(str(error), flag="--weather") from None
+        raise InvalidValue(f"{place}{error}", flag="--weather") from None
 
 
 def parse_numbers(text: str, flag: str, count: int) -> list[float]:

@@ -89,10 +89,7 @@ def _read_inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
 def _with_sizes(
     session: Session, deployment: Deployment, nodes: int | None, inputs: Inputs, *, alone: bool
 ) -> Deployment:
-    """Set the number of nodes so that a loss leaves some, and the size of mini-batches.
-
-    A script alone gets mini-batches small enough for all workers to have some.
-    """
+    """Set the number of nodes so that a loss leaves some, and mini-batches for all workers."""
     if nodes is None and deployment.nodes == 1:
         session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
     deployment = replace(deployment, nodes=nodes or max(2, deployment.nodes))

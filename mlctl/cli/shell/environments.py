@@ -133,11 +133,7 @@ def _badness(code: int) -> tuple[bool, bool, int]:
 
 
 class _Runs:
-    """A command line in each of several environments.
-
-    If the two streams stay `together`, all is in stdout, as it came. `files` are those in which the
-    environments record their new names.
-    """
+    """A command line in each environment; `files` are those that record their new names."""
 
     def __init__(
         self, args: Sequence[str], names: Sequence[str], folder: Path, *, together: bool

@@ -10,7 +10,6 @@ from pathlib import Path
 from mlctl import source
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.shell import Session
-from mlctl.config.graph import Graph
 from mlctl.dataclasses import replace
 from mlctl.diagnostics import Report
 from mlctl.schema.text import counted, listed
@@ -45,7 +44,11 @@ def _situation(session: Session) -> tuple[str, dict[str, str]]:
         return "no-yaml", {}
     if session.journals.unfinished():
         return "interrupted", {}
-    errors, graph = _check(session, session.paths[0])
+    folder = session.paths[0]
+    report = Report()
+    names = [file.path for file in source.discover([folder], report)][:_MOST]
+    loaded = session.loader(report).load(names if len(names) == _MOST else [folder])
+    errors, graph = (report.errors, loaded.graph)
     if errors:
         return "errors", {"errors": counted(errors, "error")}
     if not graph.resources:
@@ -66,11 +69,3 @@ def _steps(session: Session) -> tuple[str, list[tuple[str, str]]]:
     situation, last = table[name], table["last"].get(words.get("last"), [])
     steps = [(command.format(files=files), why) for command, why in [*situation["steps"], *last]]
     return situation["place"].format(**words), [*steps, _ALL]
-
-
-def _check(session: Session, folder: str) -> tuple[int, Graph]:
-    """Count the errors of the files, and return their graph; of many files, read only the first."""
-    report = Report()
-    names = [file.path for file in source.discover([folder], report)][:_MOST]
-    loaded = session.loader(report).load(names if len(names) == _MOST else [folder])
-    return report.errors, loaded.graph

@@ -90,9 +90,8 @@ def show(
         why = outcome.lease_lost.message if outcome.lease_lost else outcome.outage
         _warn(event.step, f"not started: {why or 'the apply was cancelled'}", stream)
     add, change_, remove = outcome.added, outcome.changed, outcome.destroyed
-    verb, state = "destroy" if destroying else "apply", "complete!"
-    if not outcome.complete:
-        state = "incomplete."
+    verb = "destroy" if destroying else "apply"
+    state = "complete!" if outcome.complete else "incomplete."
     message = f"{verb.capitalize()} {state} Resources: {add} added, {change_} changed,"
     _count(f"{message} {remove} destroyed.", (add, change_, remove), verb, stream)
     return outcome

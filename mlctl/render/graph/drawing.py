@@ -147,11 +147,7 @@ def pack(panel: Panel) -> Panel:
 def _group_nodes(
     nodes: Mapping[str, PictureNode], arrows: Sequence[Arrow]
 ) -> dict[str, PictureNode]:
-    """Return the nodes by id, each with the only endpoint that leads to it or contains it.
-
-    A deployment refers to its endpoint and its assets; assets that no other endpoint uses go with
-    it.
-    """
+    """Return the nodes by id, each with the only endpoint that leads to it or contains it."""
     users: dict[str, list[str]] = {}
     for arrow in arrows:
         users.setdefault(arrow.target, []).append(arrow.source)
