@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import files, masking
 from mlctl.cli.app import AZ_VERBS, VERBS, build
-from mlctl.cli.parser import arguments, tree
+from mlctl.cli.parser import arguments
 from mlctl.cli.parser.tree import INSTALL_COMPLETION
 from mlctl.cli.shell import Exit, Session, streams
 from mlctl.cli.shell.global_args import GlobalArgs
@@ -74,7 +74,14 @@ def _run(args: Sequence[str]) -> int:
         sys.stdout.write(next_step(Session(GlobalArgs())) + "\n")
         return Exit.OK
     if line.wants_help or line.command.run is None:
-        _help(line.command)
+        from mlctl.cli.parser import help as page
+        from mlctl.cli.parser.help import examples
+
+        session = Session(GlobalArgs())
+        lines = examples(line.command.path)
+        session.out(
+            page.text(line.command, lines, width=session.width, color=session.color(sys.stdout))
+        )
         return Exit.OK if line.wants_help or not line.command.path else Exit.USAGE
     return _run_command(line, args)
 
@@ -141,16 +148,6 @@ def _offer_completion(line: arguments.CommandLine) -> int:
     return Exit.OK
 
 
-def _help(command: tree.CommandNode) -> None:
-    """Print the help of a command or group."""
-    from mlctl.cli.parser import help as page
-    from mlctl.cli.parser.help import examples
-
-    session = Session(GlobalArgs())
-    lines = examples(command.path)
-    session.out(page.text(command, lines, width=session.width, color=session.color(sys.stdout)))
-
-
 def _read(path: str) -> str:
     if path == "-":
         return sys.stdin.read(_MAX_ARGUMENTS)
@@ -166,21 +163,23 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
     from mlctl.project.file import ProjectError, SeveralProjects, UnknownEnvironment
     from mlctl.service_errors import NotFound, ServiceError
 
+    # In az-style verbs 2 and 3 as in az; in the plan family 2 means "changes".
+    usage, missing = (Exit.ERROR,) * 2 if _is_plan_family(args) else (Exit.USAGE, Exit.NOT_FOUND)
     match error:
         case arguments.UsageError() | ScopeError() | UnknownEnvironment() | SeveralProjects():
-            message, code = str(error), _usage_code(args)
+            message, code = str(error), usage
         case ProjectError(report=report, file=file):
             Session(GlobalArgs()).show(report)
             first = next((finding.primary for finding in report if finding.primary), None)
             name = first.span.source.name if first else file
-            message, code = f"{name} cannot be used as it is", _usage_code(args)
+            message, code = f"{name} cannot be used as it is", usage
         case PlanFileError(message=what, hint=hint):
             message, code = f"{what}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case LeaseHeld():
             message, code = _held_message(error), Exit.LOCKED
         case ServiceError():
             message = _backend_message(error)
-            code = _not_found_code(args) if isinstance(error, NotFound) else Exit.ERROR
+            code = missing if isinstance(error, NotFound) else Exit.ERROR
         case OutputError() | UpdateError():
             message, code = str(error), Exit.ERROR
         case _:
@@ -218,16 +217,6 @@ def _held_message(error: LeaseHeld) -> str:
         " `mlctl lock break` ends one that is stuck"
     )
     return "\n  ".join([error.message, *facts(error.lease), advice])
-
-
-def _usage_code(args: Sequence[str]) -> Exit:
-    """Return the code of usage errors: 2 as in az, but 1 if 2 means "changes"."""
-    return Exit.ERROR if _is_plan_family(args) else Exit.USAGE
-
-
-def _not_found_code(args: Sequence[str]) -> Exit:
-    """Return the code of a missing resource: 3 in az-style verbs, an error in the plan family."""
-    return Exit.ERROR if _is_plan_family(args) else Exit.NOT_FOUND
 
 
 def _verb(args: Sequence[str]) -> str | None:

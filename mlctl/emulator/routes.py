@@ -17,6 +17,7 @@ from mlctl.emulator.arm import (
     jobs,
     monitor,
     operations,
+    prices,
     registries,
     resources,
     run_history,
@@ -121,18 +122,6 @@ def _asset_routes(kind: str) -> Iterator[Route]:
     yield Route("PUT", version, assets.write_version, kind)
     yield Route("DELETE", version, assets.delete_version, kind)
     yield Route("POST", version + "/startPendingUpload", uploads.start_pending_upload, kind)
-
-
-def _retail_prices(call: Call) -> Response:
-    from mlctl.emulator.arm import prices  # noqa: PLC0415  # few ask for prices
-
-    return prices.show(call)
-
-
-def _spot_tables(call: Call) -> Response:
-    from mlctl.emulator.arm import prices  # noqa: PLC0415  # as few
-
-    return prices.query(call)
 
 
 def _mlflow_routes() -> Iterator[Route]:
@@ -242,8 +231,8 @@ ROUTES = (
     Route("GET", _REGISTERED + "/versions/{version}", registries.version),
     Route("GET", _REGISTERED + "/labels/{label}", registries.label),
     Route("GET", _MANAGED + "/{registry}/discovery", registries.discovery, needs=_TOKEN),
-    Route("POST", "/providers/Microsoft.ResourceGraph/resources", _spot_tables),
-    Route("GET", "/api/retail/prices", _retail_prices, needs=_NOTHING),
+    Route("POST", "/providers/Microsoft.ResourceGraph/resources", prices.query),
+    Route("GET", "/api/retail/prices", prices.show, needs=_NOTHING),
     Route("GET", "/discovery", workspaces.discovery, needs=_NOTHING),
     Route("GET", "/metadata/endpoints", tokens.clouds, needs=_NOTHING),
     Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=_NOTHING),

@@ -31,6 +31,17 @@ _CHANGED = (
 Append = Callable[[Record], None]
 
 
+def _refusal_of(request: Callable[[], object]) -> str:
+    """Return the service's refusal of a request, or "" if it was carried out."""
+    try:
+        request()
+    except LeaseLost:
+        raise
+    except Permanent as error:
+        return error.message or error.code
+    return ""
+
+
 class Controller:
     """Carries out one job.
 
@@ -66,12 +77,8 @@ class Controller:
         """Upload the files of the job; return its outcome if the service refuses them."""
         order = self.progress.order
         if order.upload and not self.progress.uploaded:
-            try:
-                self.cloud.upload(order)
-            except LeaseLost:
-                raise
-            except Permanent as error:
-                return Ending.IMPOSSIBLE, f"the files cannot be uploaded: {error.message}"
+            if refusal := _refusal_of(lambda: self.cloud.upload(order)):
+                return Ending.IMPOSSIBLE, f"the files cannot be uploaded: {refusal}"
             self._write("uploaded", files=len(order.files))
         return None
 
@@ -110,7 +117,8 @@ class Controller:
             return Ending.OVER_BUDGET, f"{why}, and the next step costs {cost:.3g}"
         if self._has_changed():
             return Ending.IMPOSSIBLE, _CHANGED
-        refusal = self._create_twin() if tier is Tier.DEDICATED and order.makes_twin else ""
+        needs_twin = tier is Tier.DEDICATED and order.makes_twin
+        refusal = _refusal_of(self._create_twin) if needs_twin else ""
         return self._continue_without_twin(refusal) if refusal else self._record_submit(tier)
 
     def _continue_without_twin(self, refusal: str) -> Run | tuple[Ending, str]:
@@ -151,12 +159,8 @@ class Controller:
 
     def _submit(self, run: Run) -> None:
         """Submit a run; if the service refuses it, record it as failed."""
-        try:
-            self.cloud.submit(self.progress.order, run)
-        except LeaseLost:
-            raise
-        except Permanent as error:
-            self._record_end(run, RunState("Failed", node_s=0.0, reason=error.message))
+        if refusal := _refusal_of(lambda: self.cloud.submit(self.progress.order, run)):
+            self._record_end(run, RunState("Failed", node_s=0.0, reason=refusal))
 
     def _watch(self, run: Run) -> None:
         """Watch a run until it has ended or the policy gives it up."""
@@ -188,18 +192,12 @@ class Controller:
             facts["saved"] = self.cloud.saved_steps(self.progress.order, run)
         self._write("ended", run=run.name, status=state.status, **facts)
 
-    def _create_twin(self) -> str:
-        """Create the missing resources of the twin; return the service's refusal, or ""."""
-        try:
-            for address, body in self.cloud.missing_twins(self.progress.order).items():
-                if address not in self.progress.twins:
-                    self._write("make", address=address)
-                self.cloud.create(address, body)
-        except LeaseLost:
-            raise
-        except Permanent as error:
-            return error.message
-        return ""
+    def _create_twin(self) -> None:
+        """Create the missing resources of the twin."""
+        for address, body in self.cloud.missing_twins(self.progress.order).items():
+            if address not in self.progress.twins:
+                self._write("make", address=address)
+            self.cloud.create(address, body)
 
     def _finish(self, outcome: Ending, reason: str) -> None:
         """Settle late bills, remove what was created for the job, and record its outcome."""

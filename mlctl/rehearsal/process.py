@@ -316,7 +316,9 @@ class Process:
         return line
 
     def end(self) -> None:
-        """Kill the process and its descendants, and wait for their end."""
+        """Kill the process and its descendants, and wait for their end; once."""
+        if self.control < 0:
+            return
         end_tree(self.popen.pid)
         self.popen.wait()
         for descriptor in (self.control, self.report):

@@ -7,6 +7,8 @@ it leaves in `./outputs` and `./logs`, and logs as artifacts), `mlruns` (what ML
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import re
@@ -39,6 +41,7 @@ _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)
 _ARTIFACTS = ("outputs", "logs")
 LOG = "log.txt"  # what a command prints
 _DONE = "done.json"
+_LOCK = ".mlctl-run"  # also what says that all in the folder may be replaced
 VALUE_TYPES = ("string", "integer", "number", "boolean")  # outputs that are a text in a file
 _FILE_TYPES = ("uri_file", "triton_model", *VALUE_TYPES)
 _LONGEST_VALUE = 1 << 16  # characters of an output that is a value
@@ -84,6 +87,25 @@ def lay_out(folder: Path, code: Path | None, outputs: Mapping[str, str], python:
         environments.lay_out_programs(folder, python)
     except OSError as error:
         raise RunError(f"`{folder}` cannot be laid out: {error.strerror or error}") from None
+
+
+def lock(folder: Path) -> int:
+    """Make the folder, and a lock on it that the end of this process frees; its descriptor.
+
+    Raises:
+        OSError: it cannot be made, holds files of somebody else, or another run is in it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / _LOCK
+    if not lock.exists() and any(folder.iterdir()):
+        raise OSError(errno.ENOTEMPTY, "it has files that no run has left; name a new one")
+    descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise OSError(errno.EBUSY, "another run is in it; wait for it, or name another") from None
+    return descriptor
 
 
 def forget(folder: Path) -> None:

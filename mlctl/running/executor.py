@@ -20,14 +20,12 @@ from mlctl import files
 from mlctl.assets import folders
 from mlctl.dataclasses import dataclass, field, replace
 from mlctl.digests import sha256
-from mlctl.pointer import Data
 from mlctl.rehearsal.process import Interpreter
 from mlctl.running import commands, model
 from mlctl.running.commands import Conditions
 
 _COPIED = 1 << 26  # bytes of a user's input of which a command gets a copy
 _HASHED = 1 << 28  # bytes of a file whose content is hashed; of a larger one size and time
-_PIECE = 1 << 20
 _SHOWN = 100  # characters of a condition
 
 
@@ -247,7 +245,8 @@ class JobRun:
     def _fresh(self, node: model.RunNode, folder: Path) -> model.NodeResult:
         """Run a node in an emptied folder."""
         settings = self.settings
-        interpreter = replace(settings.interpreter, python=self._python(node))
+        interpreter = settings.interpreter
+        interpreter = replace(interpreter, python=node.python or interpreter.python)
         commands.lay_out(folder, node.code, node.outputs, interpreter.python)
         conditions = Conditions(
             interpreter,
@@ -271,9 +270,6 @@ class JobRun:
         values |= commands.output_places(node, folder)
         status, why = commands.run(node, commands.bind(node.command, values), folder, conditions)
         return model.NodeResult(status, folder, why=why, metrics=commands.metrics(folder))
-
-    def _python(self, node: model.RunNode) -> str:
-        return node.python or self.settings.interpreter.python
 
     def _text(self, node: model.RunNode, name: str, value: model.Value, folder: Path) -> str:
         match value:
@@ -323,15 +319,12 @@ class JobRun:
     def _key(self, node: model.RunNode) -> str:
         """Return a node's key for reuse: its command, its code, and the sources of its inputs."""
         values = {name: self._key_of(value) for name, value in node.inputs.items()}
-        parts: list[Data] = [
-            *(node.command, values, dict(node.variables), dict(node.outputs)),
-            *(self._python(node), node.image, self.settings.sample, node.processes),
-            _content(node.code) if node.code is not None else "",
-            repr(node.trials) if node.trials is not None else "",
-            dict(node.parallel.step.data) if node.parallel else "",
-        ]
-        text = json.dumps(parts, sort_keys=True, default=str)
-        return sha256(text)
+        step = [node.command, values, dict(node.variables), dict(node.outputs), repr(node.trials)]
+        where = [node.python or self.settings.interpreter.python, node.image, node.processes]
+        code = _content(node.code) if node.code is not None else ""
+        scoring = dict(node.parallel.step.data) if node.parallel else None
+        parts = [step, where, code, scoring, self.settings.sample]
+        return sha256(json.dumps(parts, sort_keys=True, default=str))
 
     def _key_of(self, value: model.Value) -> str:
         match value:
@@ -391,8 +384,7 @@ def _content(path: Path) -> str:
             digest.update(str(status.st_mtime_ns).encode())
             continue
         with file.open("rb") as stream:
-            while piece := stream.read(_PIECE):
-                digest.update(piece)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()
 
 

@@ -10,15 +10,11 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Lock
 
 from mlctl import files
 from mlctl.dataclasses import dataclass, replace
@@ -32,7 +28,7 @@ from mlctl.rehearsal.scoring.deployment import Deployment
 from mlctl.service_errors import Permanent
 from mlctl.serving import job_plans, jobs
 from mlctl.serving.deployments import CodeSettings, locate, of_body, uri_of
-from mlctl.serving.servers import ScriptError, Worker, load_failure
+from mlctl.serving.servers import ScriptError, WorkerPool, load_failure
 from mlctl.simulator.control_plane import local_paths, service
 from mlctl.simulator.control_plane.jobs import artifacts, creation
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
@@ -213,12 +209,8 @@ class _Scoring:
         cache: Path | None,
         results: Path,
     ) -> None:
-        self.deployment, self.settings, self.code = deployment, settings, code
-        self.cache, self.results = cache, results
-        self.folder = Path(tempfile.mkdtemp(prefix="mlctl-batch-"))
-        self.workers: list[Worker] = []
-        self.numbers, self.guard = count(), Lock()
-        self.idle: SimpleQueue[Worker] = SimpleQueue()
+        self.settings, self.cache, self.results = settings, cache, results
+        self.pool = WorkerPool(deployment, code, lambda at: results / f"process{at:03}.txt")
         self.key = _digest_of(deployment, settings, code)
 
     def run(self, mini_batches: list[list[str]]) -> list[ScoredMiniBatch]:
@@ -227,53 +219,38 @@ class _Scoring:
         known = [ScoredMiniBatch(*before[name]) if name in before else None for name in names]
         try:
             for _ in range(min(self.settings.workers, known.count(None))):
-                self.idle.put(self._start())
-            with ThreadPoolExecutor(max(1, len(self.workers))) as threads:
+                self.pool.idle.put(self.pool.begin())
+            with ThreadPoolExecutor(max(1, len(self.pool.workers))) as threads:
                 scored = list(threads.map(self._score, mini_batches, known))
-            for worker in self.workers:
-                shutil.copytree(worker.output, self.results / "files", dirs_exist_ok=True)
+            for output in self.pool.outputs:
+                shutil.copytree(output, self.results / "files", dirs_exist_ok=True)
         finally:
-            for worker in self.workers:
-                worker.end()
-            shutil.rmtree(self.folder, ignore_errors=True)
-        if self.workers and not any((self.results / "files").rglob("*")):
+            self.pool.end()
+        if self.pool.outputs and not any((self.results / "files").rglob("*")):
             pairs = zip(names, scored, strict=True)
             self._keep({name: score for name, score in pairs if not score.error})
         return scored
 
-    def _start(self) -> Worker:
-        with self.guard:
-            number = next(self.numbers)
-        log = self.results / f"process{number:03}.txt"
-        worker = Worker(self.deployment, self.folder / str(number), log, self.code)
-        self.workers.append(worker)
-        return worker
-
     def _score(self, mini_batch: list[str], known: ScoredMiniBatch | None) -> ScoredMiniBatch:
         if known is not None:
             return known
-        worker, error, began = self.idle.get(), "", time.monotonic()
+        worker, error, began = self.pool.idle.get(), "", time.monotonic()
         try:
             for _ in range(self.settings.tries):
                 try:
                     answer = worker.ask(self.settings.timeout, run=mini_batch)
                 except TooLate:
                     error = f"run() takes longer than {self.settings.timeout:g} s"
-                    worker = self._replace(worker)
+                    worker = self.pool.replace(worker)
                 except ScriptError as failure:
                     error = str(failure)
                     if not failure.trace:  # its process has ended
-                        worker = self._replace(worker)
+                        worker = self.pool.replace(worker)
                 else:
                     return ScoredMiniBatch(tuple(answer["rows"]), float(answer["seconds"]))
         finally:
-            self.idle.put(worker)
+            self.pool.idle.put(worker)
         return ScoredMiniBatch((), (time.monotonic() - began) / self.settings.tries, error)
-
-    def _replace(self, worker: Worker) -> Worker:
-        """Replace a worker that has ended, or that will not end its mini-batch."""
-        worker.end()
-        return self._start()
 
     def _name(self, mini_batch: list[str]) -> str:
         """Return the key of a mini-batch's result: its files as they are."""

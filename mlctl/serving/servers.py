@@ -11,6 +11,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import count
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -113,6 +114,44 @@ class Worker:
         self._process.end()
 
 
+class WorkerPool:
+    """Processes with one script: who asks one takes it from `idle`, and puts it back.
+
+    `log` names the log of each by its number. `outputs` are the folders of all, ended ones too.
+    """
+
+    def __init__(
+        self, deployment: Deployment, code: CodeSettings, log: Callable[[int], Path]
+    ) -> None:
+        self.idle: SimpleQueue[Worker] = SimpleQueue()
+        self.workers: list[Worker] = []
+        self.outputs: list[Path] = []
+        self._folder, self._numbers = Path(tempfile.mkdtemp(prefix="mlctl-code-")), count()
+        self._start: Callable[[int], Worker] = lambda number: Worker(
+            deployment, self._folder / str(number), log(number), code
+        )
+
+    def begin(self) -> Worker:
+        """Start one more process."""
+        worker = self._start(next(self._numbers))
+        self.workers.append(worker)
+        self.outputs.append(worker.output)
+        return worker
+
+    def replace(self, worker: Worker) -> Worker:
+        """End a process, and start another in its place."""
+        worker.end()
+        successor = self.begin()
+        self.workers.remove(worker)
+        return successor
+
+    def end(self) -> None:
+        """End the processes and remove their folders."""
+        for worker in self.workers:
+            worker.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An online deployment's answer: HTTP status, body, media type, other headers."""
@@ -155,27 +194,13 @@ class OnlineServer:
             ScriptError: the script cannot be imported, or its `init` fails.
         """
         self._limits, self._lock, self._pending = limits, Lock(), 0
-        self._folder = Path(tempfile.mkdtemp(prefix="mlctl-online-"))
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        self._workers: list[Worker] = []
-        self._begin: Callable[[], Worker] = lambda: Worker(
-            deployment, self._folder / uuid.uuid4().hex, log, code
-        )
+        self._pool = WorkerPool(deployment, code, lambda _: log)
         try:
             for _ in range(limits.workers):
-                self._idle.put(self._started())
+                self._pool.idle.put(self._pool.begin())
         except BaseException:
             self.end()
             raise
-
-    def _started(self, instead: Worker | None = None) -> Worker:
-        """One more process, or one in the place of another that has ended."""
-        worker = self._begin()
-        if instead is not None:
-            instead.end()
-            self._workers.remove(instead)
-        self._workers.append(worker)
-        return worker
 
     def answer(self, request: str) -> Answer:
         """Answer a request: as the script does, or as the service does in its place."""
@@ -186,9 +211,9 @@ class OnlineServer:
         ends = time.monotonic() + self._limits.timeout
         worker = None
         try:
-            worker = self._idle.get(timeout=self._limits.timeout)
+            worker = self._pool.idle.get(timeout=self._limits.timeout)
             if worker.has_ended:  # as a container that has ended is started again
-                worker = self._started(worker)
+                worker = self._pool.replace(worker)
                 ends = time.monotonic() + self._limits.timeout
             answer = worker.ask(max(0.0, ends - time.monotonic()), request=request)
         except (TooLate, Empty):
@@ -200,15 +225,13 @@ class OnlineServer:
             with self._lock:
                 self._pending -= 1
             if worker is not None:
-                self._idle.put(worker)
+                self._pool.idle.put(worker)
         body, status, kind = str(answer["body"]), int(answer["status"]), str(answer["type"])
         return Answer(200, body, kind) if status == OK else model_error(status, body, kind)
 
     def end(self) -> None:
         """End the processes and remove their folders."""
-        for worker in self._workers:
-            worker.end()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._pool.end()
 
 
 class Servers:

@@ -94,11 +94,8 @@ def _weather(cloud: LocalBackend, fields: Fields) -> str:
     if name == "none":
         disruptions.set_preemption(cloud.handle, ())
         return "Preemption is off"
-    try:
-        model = weather.by_name(name)
-    except weather.WeatherError as error:
-        raise _bad(str(error)) from None
-    if model is None or model.trace is not None:
+    model = _weather_of(name)
+    if model.trace is not None:
         raise _bad(f"unknown weather `{name}`")
     disruptions.set_preemption(cloud.handle, replace(model, available=True).processes())
     return f"Weather set to {name}"
@@ -212,7 +209,11 @@ def forecast_beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any
             )
             raise Permanent("NoForecast", text)
         spec = replace(cluster.spec, quotas=())
-        processes = tuple(world.preemption) if weather_name == NOW else _processes(weather_name)
+        processes = (
+            tuple(world.preemption)
+            if weather_name == NOW
+            else _weather_of(weather_name).processes()
+        )
         price, settings = spec.price or 0.0, world.settings
         scenario = (
             Scenario(spec, job.spec, settings, price, processes)
@@ -248,14 +249,14 @@ def forecast_beside(watch: Watch, name: str, weather_name: str) -> dict[str, Any
     }
 
 
-def _processes(name: str) -> Any:
+def _weather_of(name: str) -> weather.Weather:
     try:
         model = weather.by_name(name)
     except weather.WeatherError as error:
-        raise Permanent("NoWeather", str(error)) from None
+        raise _bad(str(error)) from None
     if model is None:
-        raise Permanent("NoWeather", f"Unknown weather `{name}`.")
-    return model.processes()
+        raise _bad(f"unknown weather `{name}`")
+    return model
 
 
 @lru_cache(maxsize=32)

@@ -63,6 +63,7 @@ def test_resubmitting_an_hour_under_full_shocks_takes_what_the_exponential_says(
     assert near(row["until_done"]["runs"], exp(rate), sqrt(exp(2 * rate) - exp(rate)))
 
 
+@pytest.mark.slow
 def test_one_node_is_cancelled_as_often_as_the_exponential_says(mlctl: Run, sample: Path) -> None:
     windy = weather(rate=0.2)
     flags = (*work(1, 100, 60), *AT_ONCE, *EXACT, "--policy", "once", "--weather", windy, *runs())
@@ -113,6 +114,7 @@ def test_downtime_is_paid_for_every_loss_however_it_is_spread(
     assert near(row["until_done"]["time_s"]["value"] / HOUR, mean, 2.5)
 
 
+@pytest.mark.slow
 def test_a_long_way_to_a_node_that_an_outage_cuts_off_is_drawn_again(
     mlctl: Run, sample: Path
 ) -> None:
@@ -143,6 +145,7 @@ def test_outages_are_waited_for_whatever_their_spread(
     assert near(row["until_done"]["time_s"]["value"] / HOUR, mean, 3.5)
 
 
+@pytest.mark.slow
 def test_a_fallback_pays_one_lost_run_and_a_dedicated_one(mlctl: Run, sample: Path) -> None:
     storm = weather(shocks={"per_hour": 0.5, "fraction": 1})
     flags = (*work(2, 2, HOUR), *AT_ONCE, *EXACT, "--price", "1", "--low-priority-ratio", "0.2")
@@ -205,6 +208,7 @@ def test_the_time_of_a_task_that_starts_again_spreads_as_theory_says(
     )  # of the squared deviation, by 200 000 draws of the closed form
 
 
+@pytest.mark.slow
 def test_a_job_on_one_node_gets_as_far_as_theory_says(mlctl: Run, sample: Path) -> None:
     windy = weather(rate=0.2)
     flags = (*work(1, 100, 60), *AT_ONCE, *EXACT, "--policy", "once", "--weather", windy, *runs())

@@ -40,6 +40,7 @@ def there() -> Meeting:
     return meeting
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_the_checkpoint_that_is_in_the_storage(there: Meeting) -> None:
     client = there.client()
     controller = there.controller(client)
@@ -54,6 +55,7 @@ def test_a_run_goes_on_from_the_checkpoint_that_is_in_the_storage(there: Meeting
     assert not client.backend.read([SURE_CPU])
 
 
+@pytest.mark.slow
 def test_another_machine_goes_on_with_a_training_job(there: Meeting) -> None:
     first = there.controller(there.client())
     submit = first.cloud.submit

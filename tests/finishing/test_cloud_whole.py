@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from mlctl.finishing.begin import TWIN_S
 from mlctl.finishing.progress import Ending
 from mlctl.forecast.batch.policy import RecoveryPolicy, Way
@@ -21,6 +23,7 @@ from tests.finishing.worlds import NAME, SURE_CPU, trained, training_ordered
 TRAIN = Address("component", "train", None, "1")
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_is_lost_is_run_again_on_the_twin_of_its_cluster() -> None:
     there = Meeting()
     client = there.client()

@@ -45,6 +45,7 @@ def test_where_nothing_is_left_to_chance_it_is_what_then_happens() -> None:
         assert coming.late == 0
 
 
+@pytest.mark.slow
 def test_what_happens_moves_how_likely_it_is_late() -> None:
     policy, deadline_s = RecoveryPolicy(Way.REMAINING, shards=4), 1.5 * HOUR
     for seed, is_late in ((1, True), (4, False)):

@@ -19,7 +19,7 @@ from tests.builders.paths import ROOT, SAMPLES
 TABLES: dict[str, Mapping[str, Any]] = {
     "mlctl/simulator/control_plane/resources/behaviours.py: BEHAVIOURS": behaviours.BEHAVIOURS,
     "mlctl/simulator/control_plane/resources/assets.py: ADDED": assets.ADDED,
-    "mlctl/emulator/shapes/protocols.py: PROTOCOLS": protocols.PROTOCOLS,
+    "mlctl/emulator/shapes/protocols.yml": protocols._table(),
     "mlctl/cli/az/commands.py: MORE": commands.MORE,
 }
 NAMES = "|".join(sorted(ALL))

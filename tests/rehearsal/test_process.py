@@ -62,6 +62,15 @@ def test_a_worker_is_gone_when_it_is_ended(tmp_path: Path) -> None:
     assert running(mark) == []
 
 
+def test_a_worker_is_ended_once_since_its_number_may_be_anothers_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = worker(tmp_path, "def run(mini_batch):\n    return mini_batch\n")
+    process.end()
+    monkeypatch.setattr("mlctl.rehearsal.process.end_tree", pytest.fail)
+    process.end()
+
+
 def test_a_child_that_its_dead_parent_left_is_found_by_its_mark_and_ended(tmp_path: Path) -> None:
     process = worker(tmp_path, RUNS_AWAY)
     mark = process.interpreter.mark

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.running import commands
-from mlctl.running.place import lock
+from mlctl.running.commands import lock
 from tests.builders.shell import Done, Run, environment
 
 SCHEMAS = "$schema: https://azuremlschemas.azureedge.net/latest"

@@ -103,18 +103,18 @@ def test_requests_beyond_what_may_wait_are_refused_and_slow_ones_time_out(
 def test_a_process_that_has_ended_is_started_again_for_the_next_request(
     server: OnlineServer,
 ) -> None:
-    first = server._workers[0]._process.popen
+    first = server._pool.workers[0]._process.popen
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     assert server.answer('{"data": [2]}').body == "[6]"
-    assert len(server._workers) == 1
+    assert len(server._pool.workers) == 1
 
 
 def test_nothing_is_left_of_a_server_that_has_ended(server: OnlineServer) -> None:
-    process = server._workers[0]._process.popen
+    process = server._pool.workers[0]._process.popen
     server.end()
     assert process.poll() is not None
-    assert not server._folder.exists()
+    assert not server._pool._folder.exists()
 
 
 def test_a_script_without_run_is_no_server(tmp_path: Path) -> None:

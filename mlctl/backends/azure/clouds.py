@@ -36,28 +36,28 @@ class Cloud:
 # https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall, and for
 # the discovery azure-ai-ml 1.35.2 (`_azure_environments`).
 _AZURE = Cloud(
-    "AzureCloud",
-    "https://management.azure.com",
-    "https://login.microsoftonline.com",
-    "core.windows.net",
-    ("ml.azure.com", "api.azureml.ms", "experiments.azureml.net"),
-    "https://eastus.api.azureml.ms",
+    name="AzureCloud",
+    manager="https://management.azure.com",
+    authority="https://login.microsoftonline.com",
+    storage="core.windows.net",
+    domains=("ml.azure.com", "api.azureml.ms", "experiments.azureml.net"),
+    discovery="https://eastus.api.azureml.ms",
 )
 _CHINA = Cloud(
-    "AzureChinaCloud",
-    "https://management.chinacloudapi.cn",
-    "https://login.chinacloudapi.cn",
-    "core.chinacloudapi.cn",
-    ("ml.azure.cn", "api.ml.azure.cn"),
-    "https://chinaeast2.api.ml.azure.cn",
+    name="AzureChinaCloud",
+    manager="https://management.chinacloudapi.cn",
+    authority="https://login.chinacloudapi.cn",
+    storage="core.chinacloudapi.cn",
+    domains=("ml.azure.cn", "api.ml.azure.cn"),
+    discovery="https://chinaeast2.api.ml.azure.cn",
 )
 _US = Cloud(
-    "AzureUSGovernment",
-    "https://management.usgovcloudapi.net",
-    "https://login.microsoftonline.us",
-    "core.usgovcloudapi.net",
-    ("ml.azure.us", "api.ml.azure.us"),
-    "https://usgovarizona.api.ml.azure.us",
+    name="AzureUSGovernment",
+    manager="https://management.usgovcloudapi.net",
+    authority="https://login.microsoftonline.us",
+    storage="core.usgovcloudapi.net",
+    domains=("ml.azure.us", "api.ml.azure.us"),
+    discovery="https://usgovarizona.api.ml.azure.us",
 )
 CLOUDS = {cloud.name.casefold(): cloud for cloud in (_AZURE, _CHINA, _US)}
 

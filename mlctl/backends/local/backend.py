@@ -211,14 +211,10 @@ class LocalBackend(
         return self.within(registries.store_to_write(self.handle.store, name).scope)
 
     def create_registry(self, name: str, location: str, body: Mapping[str, Data]) -> None:
-        from mlctl.simulator.control_plane import own_registries
-
-        own_registries.create(self.handle.store, name, location, body)
+        registries.create(self.handle.store, name, location, body)
 
     def delete_registry(self, name: str) -> None:
-        from mlctl.simulator.control_plane import own_registries
-
-        own_registries.delete(self.handle.store, name)
+        registries.delete(self.handle.store, name)
 
     def share(self, address: Address, registry: str, target: Address) -> None:
         registries.share(self.handle, address, registry, target)
@@ -240,11 +236,9 @@ class LocalBackend(
             local_paths.copy(store, uri, folder / model.name, str(model))
 
     def registries(self) -> builtins.list[dict[str, Data]]:
-        from mlctl.simulator.control_plane import own_registries
-
         store = self.handle.store
-        names = own_registries.every(store)
-        return [own_registries.arm_body(store, name, self.scope) for name in names]
+        names = registries.every(store)
+        return [registries.arm_body(store, name, self.scope) for name in names]
 
     def quota_refuses(self) -> QuotaRefusal:
         return control.cloud_settings(self.handle).quota_refuses

@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl.cli.change.planning import load_and_plan, show_plan
 from mlctl.cli.files.validate import SomePaths
-from mlctl.cli.forecast.args import (
-    WEATHER,
-    BeginArgs,
-    CloudArgs,
-    ForecastFormat,
-    Output,
-    ProgressLine,
-    SubjectArgs,
-    WorkerArgs,
-    executor_of,
-    refusals,
-    report_end,
-    settings_of,
-    with_beginning,
-    write,
-)
+from mlctl.cli.forecast import args as shared
 from mlctl.cli.forecast.subject import read_subject, stated_prices
 from mlctl.cli.local.flags import BatchFlags, DelayArgs, weather_of
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
@@ -34,7 +19,7 @@ from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent, ServiceError
 
 if TYPE_CHECKING:
-    from mlctl.forecast.advice.search import Candidate, Wishes
+    from mlctl.forecast.advice.search import Candidate
     from mlctl.forecast.batch.reading import Subject
     from mlctl.forecast.fields import StatedPrices
     from mlctl.forecast.quotas import Quotas
@@ -44,10 +29,10 @@ _MOST_CONFIGURATIONS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchArgs(BeginArgs):
+class SearchArgs(shared.BeginArgs):
     """What is tried, and in what weather."""
 
-    weather: str = flag(default=WEATHER, metavar="NAME")
+    weather: str = flag(default=shared.WEATHER, metavar="NAME")
     vary: list[str] | None = flag(metavar="FIELD=VALUES")
     regions: str | None = flag(metavar="NAMES")
     sizes: str | None = flag(metavar="NAMES")
@@ -69,32 +54,32 @@ def advise(
     session: Session,
     paths: SomePaths = None,
     *,
-    subject: SubjectArgs,
+    subject: shared.SubjectArgs,
     work: BatchFlags,
     delays: DelayArgs,
-    cloud: CloudArgs,
-    workers: WorkerArgs,
+    cloud: shared.CloudArgs,
+    workers: shared.WorkerArgs,
     search: SearchArgs,
     wishes: WishArgs,
     patch: bool = flag(default=False),
     ignore: Ignore = None,
-    output: Output = "human",
+    output: shared.Output = "human",
 ) -> Exit:
     """Find the cheapest settings for a batch job, and show what to change."""
     if patch and subject.override:
         raise UsageError("--override reads the files otherwise, --patch writes them: give one.")
-    with refusals():
-        settings = settings_of(delays, cloud)
+    with shared.refusals():
+        settings = shared.settings_of(delays, cloud)
         read = read_subject(session, paths or (), subject, work, settings, ignore, grows=True)
         if read is None:
             return Exit.ERROR
         stated = stated_prices(session, subject)
         data, complete = _advice(session, read, search, wishes, workers, stated)
-    write(session, data, output, "advice")
+    shared.write(session, data, output, "advice")
     if patch and complete and data["recommended"] is not None:
         values = data["rows"][data["recommended"]]["settings"]
         write_settings(session, read, values, paths or (), output)
-    return report_end(session, complete=complete)
+    return shared.report_end(session, complete=complete)
 
 
 def _advice(
@@ -102,16 +87,20 @@ def _advice(
     subject: Subject,
     args: SearchArgs,
     wishes: WishArgs,
-    workers: WorkerArgs,
+    workers: shared.WorkerArgs,
     stated: StatedPrices,
 ) -> tuple[dict[str, Any], bool]:
     """Return the advice as data, and whether the search completed."""
     from mlctl.forecast.advice import advice, search
+    from mlctl.forecast.advice.search import MONTH_S, Wishes
     from mlctl.forecast.advice.search import places as known_places
     from mlctl.forecast.batch.policy import RecoveryPolicy
+    from mlctl.forecast.batch.reading import check_deadline
 
-    wished = _wishes(wishes, subject)
-    [weather] = with_beginning([weather_of(args.weather)], args)
+    deadline = duration(wishes.deadline) if wishes.deadline is not None else None
+    check_deadline(deadline, subject.scenario.settings)
+    wished = Wishes(deadline, wishes.max_cost, wishes.max_cancel, MONTH_S / wishes.jobs_per_month)
+    [weather] = shared.with_beginning([weather_of(args.weather)], args)
     quota = quotas(session, subject)
     vary, seed = parse_vary(args.vary or USUAL), str(args.seed)
     if wished.deadline_s is None and "deadline" in vary.get("policy", ()):
@@ -124,19 +113,10 @@ def _advice(
         places, weather.processes(), vary, RecoveryPolicy(), seed, wished
     )
     tried, over = _within_quota(candidates, subject, quota)
-    with executor_of(workers) as executor, ProgressLine(session) as progress:
+    with shared.executor_of(workers) as executor, shared.ProgressLine(session) as progress:
         ranked, complete = search.halve(tried, executor, args.runs, progress.add)
     searched = advice.Searched(tried, ranked, over, quota.source, without_price)
     return advice.document(subject, weather, searched, wished, args.seed), complete
-
-
-def _wishes(args: WishArgs, subject: Subject) -> Wishes:
-    from mlctl.forecast.advice.search import MONTH_S, Wishes
-    from mlctl.forecast.batch.reading import check_deadline
-
-    deadline = duration(args.deadline) if args.deadline is not None else None
-    check_deadline(deadline, subject.scenario.settings)
-    return Wishes(deadline, args.max_cost, args.max_cancel, MONTH_S / args.jobs_per_month)
 
 
 def _within_quota(
@@ -180,7 +160,7 @@ def write_settings(
     subject: Subject,
     settings: Mapping[str, Data],
     paths: Sequence[str],
-    output: ForecastFormat,
+    output: shared.ForecastFormat,
 ) -> None:
     """Write settings into the files that set them, and show the resulting plan."""
     from mlctl import files
@@ -201,15 +181,14 @@ def write_settings(
         _show_plan(session, paths, output)
 
 
-def _show_plan(session: Session, paths: Sequence[str], output: ForecastFormat) -> None:
+def _show_plan(session: Session, paths: Sequence[str], output: shared.ForecastFormat) -> None:
     """Show the plan of the changed files: on stdout after advice for people, else on stderr."""
     try:
         with session.backend() as backend:
             planned = load_and_plan(session, backend, paths, new_report(session, None))
     except (ServiceError, ScopeError) as error:
-        session.note(
-            clean(f"the change cannot be planned, because the workspace cannot be read: {error}")
-        )
+        why = "the workspace cannot be read"
+        session.note(clean(f"the change cannot be planned, because {why}: {error}"))
         return
     if planned is None:
         return

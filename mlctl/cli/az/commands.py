@@ -8,15 +8,6 @@ from typing import Any, NamedTuple
 
 from mlctl.cli.az import args as flags
 from mlctl.cli.az import field_values, read
-from mlctl.cli.az.args import (
-    DownloadArgs,
-    ListArgs,
-    NameArgs,
-    RegionArgs,
-    ShareArgs,
-    WaitArgs,
-    WriteArgs,
-)
 from mlctl.cli.parser.declare import CommandGroup, DeclaredParameter
 from mlctl.cli.shell import Exit, Session
 from mlctl.cli.shell.command import add, fill, option
@@ -104,22 +95,22 @@ def _commands(kind: Kind) -> Iterator[KindCommand]:
         count = option(size.parameter, *size.names, help=size.help, metavar="N", default=...)
         parameters = (*identity, count, IGNORE, flags.NO_WAIT, flags.DRY_RUN, *policy)
         text = f"Change how many virtual machines {a} has."
-        yield KindCommand("resize", "update", WriteArgs, parameters, text, (size,))
+        yield KindCommand("resize", "update", flags.WriteArgs, parameters, text, (size,))
     text = f"Show {a}. Exits with 3 if it does not exist."
-    yield KindCommand("show", read.show, NameArgs, anywhere, text)
+    yield KindCommand("show", read.show, flags.NameArgs, anywhere, text)
     parameters = (*flags.listing(kind), *flags.registry(kind))
     text = f"List the {kind.title}s."
-    yield KindCommand("list", read.list_, ListArgs, parameters, text, kind.az.list_flags)
+    yield KindCommand("list", read.list_, flags.ListArgs, parameters, text, kind.az.list_flags)
     parameters = (*versionless, flags.YES, flags.NO_WAIT, flags.DRY_RUN, *policy)
-    yield KindCommand("delete", "delete", WriteArgs, parameters, f"Delete {a}.")
+    yield KindCommand("delete", "delete", flags.WriteArgs, parameters, f"Delete {a}.")
     if kind.takes_time:
         text = f"Wait until {a} is created, updated or deleted, for example after --no-wait."
-        yield KindCommand("wait", read.wait, WaitArgs, (*identity, *read.FLAGS), text)
+        yield KindCommand("wait", read.wait, flags.WaitArgs, (*identity, *read.FLAGS), text)
     if kind.versioned:
         yield from _of_assets(kind, a, anywhere)
     for name, effect in _ENABLING.items() if kind.content.job else ():
         parameters = (*versionless, flags.NO_WAIT, *policy)
-        yield KindCommand(name, name, WriteArgs, parameters, f"Let {a} start {effect}.")
+        yield KindCommand(name, name, flags.WriteArgs, parameters, f"Let {a} start {effect}.")
     if kind.quota.has_nodes:
         yield from _of_clusters(identity)
 
@@ -142,7 +133,7 @@ def _create(kind: Kind, a: str) -> KindCommand:
         f"If the {kind.title} exists, it is updated, after the changes are shown. Changes that"
         " cannot be made in place are refused unless --replace is given."
     )
-    return KindCommand("create", "create", WriteArgs, parameters, text, kind.az.create_flags)
+    return KindCommand("create", "create", flags.WriteArgs, parameters, text, kind.az.create_flags)
 
 
 def _update(kind: Kind) -> KindCommand:
@@ -158,7 +149,7 @@ def _update(kind: Kind) -> KindCommand:
     )
     over_file = " A file is merged into the live resource." if by_file else ""
     text = f"Update an existing {kind.title}. Fields that are not given stay the same.{over_file}"
-    return KindCommand("update", "update", WriteArgs, parameters, text, kind.az.update_flags)
+    return KindCommand("update", "update", flags.WriteArgs, parameters, text, kind.az.update_flags)
 
 
 def _of_assets(
@@ -167,26 +158,26 @@ def _of_assets(
     for name, effect in _ARCHIVING.items():
         parameters = (*anywhere, flags.DRY_RUN, *flags.POLICY)
         text = f"{name.capitalize()} a version of {a}, or all of them. {effect}"
-        yield KindCommand(name, name, WriteArgs, parameters, text)
+        yield KindCommand(name, name, flags.WriteArgs, parameters, text)
     if kind.name in _SHARED:
         text = f"Copy a version of {a} from the workspace to a registry."
         parameters = (anywhere[0], *flags.SHARING, *flags.POLICY)
-        yield KindCommand("share", read.share, ShareArgs, parameters, text)
+        yield KindCommand("share", read.share, flags.ShareArgs, parameters, text)
     if kind.name in _DOWNLOADED:
         parameters = (anywhere[0], *flags.DOWNLOADING, *flags.POLICY)
         text = "Download the files of a model version.\n\nThey are written to `NAME` in the folder."
-        yield KindCommand("download", read.download, DownloadArgs, parameters, text)
+        yield KindCommand("download", read.download, flags.DownloadArgs, parameters, text)
 
 
 def _of_clusters(identity: tuple[DeclaredParameter, ...]) -> Iterator[KindCommand]:
     place = (option("location", "-l", metavar="REGION"),)
     parameters = (*place, option("type_", "--type", "-t"), *flags.POLICY)
     text = "List the VM sizes that a region has, with vCPUs, memory and prices."
-    yield KindCommand("list-sizes", read.list_sizes, RegionArgs, parameters, text)
+    yield KindCommand("list-sizes", read.list_sizes, flags.RegionArgs, parameters, text)
     parameters, text = (
         (*place, *flags.POLICY),
         "List what is used and allowed of each core quota.",
     )
-    yield KindCommand("list-usage", read.list_usage, RegionArgs, parameters, text)
+    yield KindCommand("list-usage", read.list_usage, flags.RegionArgs, parameters, text)
     parameters, text = (*identity, *flags.POLICY), "List the nodes of a cluster."
-    yield KindCommand("list-nodes", read.list_nodes, NameArgs, parameters, text)
+    yield KindCommand("list-nodes", read.list_nodes, flags.NameArgs, parameters, text)

@@ -6,7 +6,7 @@ import sys
 from typing import Annotated
 
 from mlctl.backends.ports.backend import SupportsPower
-from mlctl.backends.ports.monitor import DEFAULT_METRICS, Series, SupportsMetrics
+from mlctl.backends.ports.monitor import DEFAULT_METRICS, SupportsMetrics
 from mlctl.cli.az.args import PolicyArgs
 from mlctl.cli.az.read import read_live
 from mlctl.cli.shell import Session, TypedFlag, UsageError, argument, flag
@@ -79,12 +79,6 @@ def metrics(
         series = backend.metrics(
             Address("compute", compute), names, interval=interval_s, span=span_s
         )
-    _print_metrics(session, series, output, query)
-
-
-def _print_metrics(
-    session: Session, series: list[Series], output: ChartOutputFormat, query: str | None
-) -> None:
     from mlctl.render.cloud import metrics as render
 
     match output:

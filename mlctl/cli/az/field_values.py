@@ -133,11 +133,12 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
     """
     for flag in flags:
         field = field_of(kind, flag.at)
+        metavars = {"boolean": SWITCH, "object": "KEY=VALUE ...", "array": "ID ..."}
         yield option(
             flag.parameter,
             *flag.names,
             help=flag.help or " ".join(_help(field, defaults=defaults)),
-            metavar=_metavar(field),
+            metavar=metavars.get(str(field.get("type")), ""),
             panel=flag.panel or ARGUMENTS,
             suggest=tuple(enumerated(field)),
         )
@@ -212,25 +213,11 @@ def _coerced(flag: Flag, value: str, field: Schema) -> Data:
     data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
-        hint = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
+        nouns = {"integer": "a whole number", "number": "a number"}
+        noun = nouns.get(str(field.get("type")), "text")
+        hint = f"Allowed values: {allowed}." if allowed else f"It takes {noun}."
         raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {hint}")
     return data
-
-
-def _noun(field: Schema) -> str:
-    return {"integer": "a whole number", "number": "a number"}.get(str(field.get("type")), "text")
-
-
-def _metavar(field: Schema) -> str:
-    match field.get("type"):
-        case "boolean":
-            return SWITCH
-        case "object":
-            return "KEY=VALUE ..."
-        case "array":
-            return "ID ..."
-        case _:
-            return ""
 
 
 def _help(field: Schema, *, defaults: bool) -> Iterator[str]:

@@ -20,6 +20,7 @@ from mlctl.cli.shell.scope import price_cache
 from mlctl.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
+    from mlctl.running.commands import lock
     from mlctl.running.executor import RunSettings
     from mlctl.running.model import JobPlan, NodeResult
 
@@ -119,7 +120,6 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
 
     from mlctl.rehearsal.process import Interpreter, find_python, swept
     from mlctl.running.executor import RunSettings
-    from mlctl.running.place import lock
 
     try:
         python = find_python(args.python)

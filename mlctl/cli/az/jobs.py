@@ -11,19 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mlctl import files
+from mlctl.backends.ports import jobs as ports
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.jobs import (
-    Job,
-    JobListView,
-    JobProgress,
-    Jobs,
-    MetricPoint,
-    SupportsDownloads,
-    SupportsEventLog,
-    SupportsJobs,
-    SupportsLogs,
-    SupportsOutputs,
-)
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.shell import Exit, InvalidValue, Session, flag
 from mlctl.cli.shell.command import duration
@@ -45,21 +34,21 @@ POLLING = "MLCTL_LOCAL_POLLING"
 
 
 @contextmanager
-def open_jobs(session: Session) -> Iterator[Jobs]:
+def open_jobs(session: Session) -> Iterator[ports.Jobs]:
     """Open the workspace, and return its jobs."""
     with session.backend() as backend:
         yield jobs_of(backend)
 
 
-def jobs_of(backend: Backend) -> Jobs:
+def jobs_of(backend: Backend) -> ports.Jobs:
     """Return the jobs of an open backend."""
-    if not isinstance(backend, SupportsJobs):
+    if not isinstance(backend, ports.SupportsJobs):
         text = f"the {backend.name} backend has no jobs"
         raise Permanent("NoJobs", text)
     return backend.jobs
 
 
-def code_of(session: Session, runs: Jobs, python: str) -> tuple[Any, CodeSettings]:
+def code_of(session: Session, runs: ports.Jobs, python: str) -> tuple[Any, CodeSettings]:
     """Return the handle of the simulated cloud, and how its jobs run the user's code."""
     from functools import partial
 
@@ -91,9 +80,9 @@ def list_(
     include_archived: bool = flag(default=False),
 ) -> None:
     """List the jobs of the workspace, newest first, or the child jobs of a job."""
-    view = JobListView.ALL if include_archived else JobListView.ACTIVE
+    view = ports.JobListView.ALL if include_archived else ports.JobListView.ACTIVE
     if archived_only:
-        view = JobListView.ARCHIVED
+        view = ports.JobListView.ARCHIVED
     with open_jobs(session) as jobs:
         limit = None if all_results else max_results
         listed = (
@@ -121,17 +110,17 @@ def stream(
     """Stream a job until it ends. Exits with 1 unless it completed."""
     length = duration(limit)
     with open_jobs(session) as jobs:
-        if events is not None and not isinstance(jobs, SupportsEventLog):
+        if events is not None and not isinstance(jobs, ports.SupportsEventLog):
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
         job = _stream(session, jobs, name, length)
-        if events is not None and isinstance(jobs, SupportsEventLog):
+        if events is not None and isinstance(jobs, ports.SupportsEventLog):
             write(files.expanded(events), (f"{line}\n" for line in jobs.event_log(name)))
     return report_end(session, job)
 
 
-def _stream(session: Session, jobs: Jobs, name: str, length: float) -> Job:
+def _stream(session: Session, jobs: ports.Jobs, name: str, length: float) -> ports.Job:
     """Show the job's logs if there are any, else its events; return the job at the end."""
-    if isinstance(jobs, SupportsLogs):
+    if isinstance(jobs, ports.SupportsLogs):
         if length != duration(EVER):
             raise InvalidValue(
                 "--limit: logs are streamed until the job has ended; `mlctl job wait` has a limit"
@@ -149,7 +138,7 @@ def _stream(session: Session, jobs: Jobs, name: str, length: float) -> Job:
     return progress.job
 
 
-def _lines(progress: JobProgress) -> list[str]:
+def _lines(progress: ports.JobProgress) -> list[str]:
     """Return a line for each event, except for mini-batches that succeed."""
     from mlctl.render.cloud.jobs import line
 
@@ -166,10 +155,10 @@ def download(
     """Download the outputs of a job: by default its files and logs."""
     folder = files.expanded(download_path)
     with open_jobs(session) as jobs:
-        if isinstance(jobs, SupportsDownloads):
+        if isinstance(jobs, ports.SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
             return
-        outputs = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
+        outputs = jobs.outputs(name) if isinstance(jobs, ports.SupportsOutputs) else ()
         chosen = [(path, text) for path, text in outputs if _is_selected(path, output_name, every)]
     if output_name is not None and not chosen:
         missing = f"job {name} has no output `{output_name}`"
@@ -207,7 +196,7 @@ def metrics(
     print_data(session, data, output, query)
 
 
-def _log_row(point: MetricPoint) -> dict[str, Data]:
+def _log_row(point: ports.MetricPoint) -> dict[str, Data]:
     times: dict[str, Data] = {"at_s": round(point.at, 6), "step": point.step}
     if not point.name:
         return {"run": point.run, **times}
@@ -233,7 +222,7 @@ def restore(session: Session, name: Name) -> None:
         jobs.change(name, {"isArchived": False})
 
 
-def show_page(session: Session, job: Job) -> None:
+def show_page(session: Session, job: ports.Job) -> None:
     """Print the address of a job's page, and open it on a terminal.
 
     On Azure it is the service's studio; for the simulated cloud `mlctl studio`, if one runs in this
@@ -262,7 +251,7 @@ def _own_page(session: Session, name: str) -> str | None:
     return f"{running.url}/{running.token}/jobs/{name}"
 
 
-def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
+def let_time_pass(session: Session, jobs: ports.Jobs, name: str) -> None:
     """Advance a simulated clock by `MLCTL_LOCAL_POLLING` seconds, until a job has ended.
 
     Scripts that ask again and again until a job has ended wait in vain for a clock that stands. A
@@ -277,7 +266,7 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
     deque(jobs.follow(name, max(float(seconds), age), detail=False), maxlen=0)
 
 
-def print_job(session: Session, job: Job | list[Job], printing: OutputArgs) -> None:
+def print_job(session: Session, job: ports.Job | list[ports.Job], printing: OutputArgs) -> None:
     """Print a job on stdout, or a list of jobs."""
     from mlctl.render.cloud import jobs
 
@@ -289,7 +278,7 @@ def print_job(session: Session, job: Job | list[Job], printing: OutputArgs) -> N
     printing.print(session, data, jobs.LIST)
 
 
-def report_end(session: Session, job: Job) -> Exit:
+def report_end(session: Session, job: ports.Job) -> Exit:
     """Print the outcome of a job; return 1 unless it completed."""
     from mlctl.render.cloud import jobs
 

@@ -10,15 +10,8 @@ from mlctl import planfile
 from mlctl.applying.lease import LeaseRequest
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
+from mlctl.cli.change import planning
 from mlctl.cli.change.execution import ApplyArgs, carry_out, carry_out_plan, refuse
-from mlctl.cli.change.planning import (
-    KeepGoing,
-    PruneArgs,
-    ReplaceStrategy,
-    Target,
-    load_and_plan,
-    report_omissions,
-)
 from mlctl.cli.change.verification import ask_policies, check_against_files, check_alone, plan_again
 from mlctl.cli.files.validate import Paths, SomePaths
 from mlctl.cli.shell import Exit, Session, UsageError, flag
@@ -42,26 +35,22 @@ class WhatArgs:
     """What of the files is applied, and how resources are replaced."""
 
     resume: bool = flag(default=False)
-    target: Target = None
-    keep_going: KeepGoing = False
-    replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
+    target: planning.Target = None
+    keep_going: planning.KeepGoing = False
+    replace_strategy: planning.ReplaceStrategy = Strategy.IN_PLACE
     plan_only: bool = flag(default=False)
 
-    def options(self, pruning: PruneArgs, settle: float) -> PlanOptions:
+    def options(self, pruning: planning.PruneArgs, settle: float) -> PlanOptions:
         """Return how to plan."""
-        pruning.check()
         if self.resume:
             renames = self.replace_strategy is Strategy.BLUE_GREEN
             flags = {"--target": self.target, "--prune": pruning.prune}
             for flag, value in {**flags, "--replace-strategy": renames}.items():
                 if value:
                     raise UsageError(f"--resume finishes an earlier apply, and takes no {flag}.")
-        return PlanOptions(
+        return pruning.options(
             resuming=self.resume,
             targets=self.target or (),
-            tagged=not pruning.no_tags,
-            prune=pruning.prune,
-            prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
             settle_s=settle,
             keep_going=self.keep_going,
@@ -71,7 +60,7 @@ class WhatArgs:
 def apply(
     session: Session,
     selection: WhatArgs,
-    pruning: PruneArgs,
+    pruning: planning.PruneArgs,
     args: ApplyArgs,
     paths: SomePaths = None,
     ignore: Ignore = None,
@@ -97,22 +86,22 @@ def apply(
     if selection.plan_only:
         raise UsageError("--plan-only needs a saved plan")
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, options)
+        planned = planning.load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return refuse(report, args.output, Exit.ERROR)
         if args.yes and planned.plan.pruned and pruning.prune_limit is None:
             session.say(_refuse_unlimited_pruning(planned.plan))
             return Exit.REFUSED
         code = carry_out_plan(session, backend, planned, args, lease, paths=paths)
-        return report_omissions(session, planned, code)
+        return planning.report_omissions(session, planned, code)
 
 
 def destroy(
     session: Session,
     paths: Paths,
     args: ApplyArgs,
-    target: Target = None,
-    keep_going: KeepGoing = False,
+    target: planning.Target = None,
+    keep_going: planning.KeepGoing = False,
     ignore: Ignore = None,
 ) -> Exit:
     """Delete the resources that the files declare: print the plan, ask for approval, delete."""
@@ -120,11 +109,11 @@ def destroy(
     lease = args.lease(session, "destroy", paths)
     options = PlanOptions(destroying=True, targets=target or (), keep_going=keep_going)
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, options)
+        planned = planning.load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return refuse(report, args.output, Exit.ERROR)
         code = carry_out_plan(session, backend, planned, args, lease, destroying=True)
-        return report_omissions(session, planned, code)
+        return planning.report_omissions(session, planned, code)
 
 
 def _refuse_unlimited_pruning(plan: Plan) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.lease import Lease, Leases, SupportsLeases
+from mlctl.backends.ports.lease import Leases, SupportsLeases
 from mlctl.cli.change.execution import ApplyArgs, Yes, carry_out_plan
 from mlctl.cli.change.planning import Target, load_and_plan
 from mlctl.cli.files.validate import Paths
@@ -101,17 +101,13 @@ def break_(
         if datetime.now(UTC).timestamp() - lease.since < age:
             session.say(f"Not broken: it has not been held for longer than {older_than}.")
             return Exit.OK
-        return _break(session, store, lease, yes=yes)
-
-
-def _break(session: Session, store: Leases, lease: Lease, *, yes: bool) -> Exit:
-    if not (yes or session.confirmed(f"Break the lease of `{lease.project}`?")):
-        return Exit.ERROR
-    if not store.break_(lease):
-        session.say("Not broken: it has ended, and another may hold it: mlctl lock show")
-        return Exit.ERROR
-    session.say(f"The lease of `{lease.project}` is broken: the next apply may take it.")
-    return Exit.OK
+        if not (yes or session.confirmed(f"Break the lease of `{lease.project}`?")):
+            return Exit.ERROR
+        if not store.break_(lease):
+            session.say("Not broken: it has ended, and another may hold it: mlctl lock show")
+            return Exit.ERROR
+        session.say(f"The lease of `{lease.project}` is broken: the next apply may take it.")
+        return Exit.OK
 
 
 def _leases(backend: Backend) -> Leases:

@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import masking
-from mlctl.cli.change.planning import (
-    KeepGoing,
-    PlanFormat,
-    PruneArgs,
-    ReplaceStrategy,
-    Target,
-    load_and_plan,
-    report_omissions,
-    show_plan,
-    suggest_next_steps,
-)
+from mlctl.cli.change import planning
 from mlctl.cli.files.validate import Paths
 from mlctl.cli.forecast import of_plan
 from mlctl.cli.forecast.of_plan import PlanForecast, PlanForecastArgs
@@ -41,18 +31,17 @@ _ORDINARY = (
 class PlanArgs:
     """What to plan, and what to do with the plan."""
 
-    output: PlanFormat = flag("-o", default="human")
+    output: planning.PlanFormat = flag("-o", default="human")
     out: Path | None = flag(metavar="FILE")
     detailed_exitcode: bool = flag(default=False)
     destroy: bool = flag(default=False)
-    target: Target = None
-    keep_going: KeepGoing = False
-    replace_strategy: ReplaceStrategy = Strategy.IN_PLACE
+    target: planning.Target = None
+    keep_going: planning.KeepGoing = False
+    replace_strategy: planning.ReplaceStrategy = Strategy.IN_PLACE
     write: bool = flag(default=False)
 
-    def check(self, pruning: PruneArgs) -> None:
-        """Refuse flags that exclude each other."""
-        pruning.check()
+    def options(self, pruning: planning.PruneArgs) -> PlanOptions:
+        """Return how to plan; refuse flags that exclude each other."""
         renames = self.replace_strategy is Strategy.BLUE_GREEN
         if self.destroy and pruning.prune:
             raise UsageError("--destroy deletes what the files declare, --prune what they do not")
@@ -70,15 +59,9 @@ class PlanArgs:
                 "a saved plan writes no files when it is applied, and blue-green writes new names"
                 " into them: add --write, and commit the files with the plan"
             )
-
-    def options(self, pruning: PruneArgs) -> PlanOptions:
-        """Return how to plan."""
-        return PlanOptions(
+        return pruning.options(
             destroying=self.destroy,
             targets=self.target or (),
-            tagged=not pruning.no_tags,
-            prune=pruning.prune,
-            prune_limit=pruning.prune_limit,
             strategy=self.replace_strategy,
             keep_going=self.keep_going,
         )
@@ -88,31 +71,30 @@ def plan(
     session: Session,
     paths: Paths,
     args: PlanArgs,
-    pruning: PruneArgs,
+    pruning: planning.PruneArgs,
     rules: RuleArgs,
     forecast: PlanForecastArgs,
     work: BatchFlags,
 ) -> Exit:
     """Show what apply would change, and why, without writing to the workspace."""
     wanted_forecast = PlanForecast.of(session, forecast, work, destroying=args.destroy)
-    args.check(pruning)
-    report = rules.report(session)
+    options, report = args.options(pruning), rules.report(session)
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, args.options(pruning))
+        planned = planning.load_and_plan(session, backend, paths, report, options)
         if planned is None:
             return Exit.ERROR
         document = None
         if wanted_forecast is not None:
             document = wanted_forecast.document(planned.plan, planned.graph, backend)
-    show_plan(session, planned, args.output, document)
+    planning.show_plan(session, planned, args.output, document)
     if document is not None and args.output != "json":
         of_plan.show(session, document, markdown=args.output == "markdown")
-    suggest_next_steps(session, planned, backend)
+    planning.suggest_next_steps(session, planned, backend)
     if planned.texts and not planned.refused:
         _write_names(session, planned, args)
     if args.out is not None:
         _save(session, planned, args.out, _inputs_of(session, planned, args, pruning, paths))
-    code = report_omissions(session, planned, _exit_code(planned, args))
+    code = planning.report_omissions(session, planned, _exit_code(planned, args))
     if document is not None and code in (Exit.OK, Exit.CHANGES):
         breaches = session.policies.of_forecast(document)
         if breaches:
@@ -139,7 +121,11 @@ def _write_names(session: Session, planned: Planned, args: PlanArgs) -> None:
 
 
 def _inputs_of(
-    session: Session, planned: Planned, args: PlanArgs, pruning: PruneArgs, paths: Sequence[str]
+    session: Session,
+    planned: Planned,
+    args: PlanArgs,
+    pruning: planning.PruneArgs,
+    paths: Sequence[str],
 ) -> MadeFrom:
     """Return the inputs to plan again from; variables that may be secrets must be given then."""
     from mlctl.planfile_types import MadeFrom

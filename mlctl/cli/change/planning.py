@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.shell import Exit, InvalidValue, Session, UsageError, flag
@@ -20,14 +20,7 @@ from mlctl.planning.model import Plan
 from mlctl.planning.preflight.references import MISSING, missing
 from mlctl.pointer import Data
 from mlctl.schema.text import counted, listed
-from mlctl.workflow.model import (
-    InvalidFiles,
-    InvalidOption,
-    Planned,
-    PlanOptions,
-    Strategy,
-    UnreadableFolder,
-)
+from mlctl.workflow import model
 from mlctl.workflow.planning import plan_files
 
 if TYPE_CHECKING:
@@ -37,7 +30,7 @@ _REGISTRY = "azureml://registries/"
 
 Target = Annotated[list[str] | None, flag("--target", metavar="ADDRESS")]
 KeepGoing = Annotated[bool, flag()]
-ReplaceStrategy = Annotated[Strategy, flag("--replace-strategy")]
+ReplaceStrategy = Annotated[model.Strategy, flag("--replace-strategy")]
 
 PlanFormat: TypeAlias = Literal["human", "json", "markdown"]
 
@@ -50,10 +43,12 @@ class PruneArgs:
     prune: bool = flag(default=False)
     prune_limit: int | None = flag(metavar="N", min=0)
 
-    def check(self) -> None:
-        """Refuse a limit without pruning."""
+    def options(self, **settings: Any) -> model.PlanOptions:
+        """Return how to plan, with these other settings; refuse a limit without pruning."""
         if self.prune_limit is not None and not self.prune:
             raise UsageError("--prune-limit needs --prune")
+        tagged, limit = not self.no_tags, self.prune_limit
+        return model.PlanOptions(tagged=tagged, prune=self.prune, prune_limit=limit, **settings)
 
 
 def load_and_plan(
@@ -61,21 +56,21 @@ def load_and_plan(
     backend: Backend,
     paths: Sequence[str],
     report: Report,
-    options: PlanOptions = PlanOptions(),
-) -> Planned | None:
+    options: model.PlanOptions = model.PlanOptions(),
+) -> model.Planned | None:
     """Plan the files; None if they cannot be planned, after printing why."""
     try:
         planned = plan_files(paths, backend, plan_context(session), report, options)
-    except UnreadableFolder as error:
+    except model.UnreadableFolder as error:
         session.show(error.report)
         raise InvalidValue(str(error), flag="--prune") from None
-    except InvalidFiles:
+    except model.InvalidFiles:
         return None
     except CannotRename as error:
         report.add(error.found)
         session.show_findings([error.found])
         return None
-    except InvalidOption as error:
+    except model.InvalidOption as error:
         flag = f"--{error.option.replace('_', '-')}"
         raise InvalidValue(str(error), flag=flag) from None
     write_down(planned.plan, backend.location, session.environment)
@@ -121,7 +116,7 @@ def _names_registry(resource: Resource) -> bool:
 
 def show_plan(
     session: Session,
-    planned: Planned,
+    planned: model.Planned,
     output: PlanFormat = "human",
     forecast: dict[str, Data] | None = None,
 ) -> None:
@@ -159,7 +154,7 @@ def show_plan(
         session.out(text)
 
 
-def report_omissions(session: Session, planned: Planned, code: Exit) -> Exit:
+def report_omissions(session: Session, planned: model.Planned, code: Exit) -> Exit:
     """Name the files with errors that the plan leaves out; with them, no exit code is 0."""
     if not planned.left_out:
         return code
@@ -169,7 +164,7 @@ def report_omissions(session: Session, planned: Planned, code: Exit) -> Exit:
     return Exit.ERROR if code in (Exit.OK, Exit.CHANGES) else code
 
 
-def suggest_next_steps(session: Session, planned: Planned, backend: Backend) -> None:
+def suggest_next_steps(session: Session, planned: model.Planned, backend: Backend) -> None:
     """Say what to do if files name what lives in a workspace other than the simulated one."""
     rejections = [finding for finding in planned.plan.rejections if finding.rule is MISSING]
     if not rejections or backend.name != "local":

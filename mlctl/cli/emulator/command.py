@@ -22,7 +22,6 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:
     from mlctl.emulator.instance_file import EmulatorInstance
     from mlctl.emulator.requests.settings import EmulatorSettings
-    from mlctl.simulator.control_plane.faults import OperationStyle
 
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
 TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
@@ -56,7 +55,11 @@ class AnswerArgs:
 
 def start(session: Session, server: ServerArgs, answers: AnswerArgs, running: CodeArgs) -> None:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
-    _require_extras(http=server.http)
+    modules = ["uvicorn"] if server.http else ["uvicorn", "cryptography"]
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl-azure[emulator]'"
+        raise Permanent("MissingExtra", why)
     token = _token(session, server.token)
     python = python_of(session, running) if running.run_code else None
     _require_token(session, server.host, token)
@@ -118,14 +121,6 @@ def running_instance() -> EmulatorInstance:
     return running
 
 
-def _require_extras(*, http: bool) -> None:
-    modules = ["uvicorn"] if http else ["uvicorn", "cryptography"]
-    missing = [name for name in modules if find_spec(name) is None]
-    if missing:
-        why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl-azure[emulator]'"
-        raise Permanent("MissingExtra", why)
-
-
 def _token(session: Session, text: str | None) -> str | None:
     """Return the token: as given, from the file that `@FILE` names, or from the variable."""
     token = text or session.environment.get(TOKEN_VARIABLE)
@@ -172,10 +167,15 @@ def _settings(
 ) -> EmulatorSettings:
     from mlctl.emulator.requests.settings import EmulatorSettings
     from mlctl.serving.servers import Servers
+    from mlctl.simulator.control_plane.faults import OperationStyle
 
+    text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
+    if text not in [style.value for style in OperationStyle]:
+        styles = ", ".join(style.value for style in OperationStyle)
+        raise InvalidValue(f"`{text}` is not one of {styles}", flag=f"${STYLE_VARIABLE}")
     return EmulatorSettings(
         home=session.settings.scope("local", session.flags.scope),
-        style=_style(session),
+        style=OperationStyle(text),
         pace=_pace(answers.pace),
         page=answers.page_size,
         strict=answers.strict_workspaces,
@@ -185,16 +185,6 @@ def _settings(
         bug=lambda error: _report_bug(session, error),
         servers=Servers(python, session.environment) if python is not None else None,
     )
-
-
-def _style(session: Session) -> OperationStyle:
-    from mlctl.simulator.control_plane.faults import OperationStyle
-
-    text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
-    if text not in [style.value for style in OperationStyle]:
-        styles = ", ".join(style.value for style in OperationStyle)
-        raise InvalidValue(f"`{text}` is not one of {styles}", flag=f"${STYLE_VARIABLE}")
-    return OperationStyle(text)
 
 
 def _pace(text: str) -> float | None:
@@ -223,17 +213,13 @@ def _print_instance(session: Session, running: EmulatorInstance, *, as_json: boo
     if as_json:
         session.out_data(inert.as_json(data))
     else:
-        session.out(_instance_text(running))
+        scope = running.scope
+        workspace = f"{scope.resource_group}/{scope.workspace}, subscription {scope.subscription}"
+        session.out(
+            f"Azure Machine Learning is emulated at {running.url}\n  workspace {workspace}\n"
+            '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
+        )
     sys.stdout.flush()
-
-
-def _instance_text(running: EmulatorInstance) -> str:
-    scope = running.scope
-    return (
-        f"Azure Machine Learning is emulated at {running.url}\n"
-        f"  workspace {scope.resource_group}/{scope.workspace}, subscription {scope.subscription}\n"
-        '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
-    )
 
 
 COMMANDS = {

@@ -89,7 +89,14 @@ def refresh(
             pair: _with_spot(price, spot.get(pair_of(*pair))) for pair, price in fetched.items()
         }
     path = price_cache(session.environment) if out is None else files.expanded(out)
-    _write(session, path, " and ".join(sources), fetched)
+    rows = ((*pair, price) for pair, price in sorted(fetched.items()))
+    text = prices.dump(" and ".join(sources), session.today, rows)
+    prices.parse(text)  # what is written must be readable
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write(path, text.encode())
+    except OSError as error:
+        raise OutputError(f"cannot write `{path}`: {error.strerror or error}") from None
     _report(session, path, names, fetched)
 
 
@@ -165,19 +172,6 @@ def _with_spot(price: Price, spot: Price | None) -> Price:
     if amount is not None and price.dedicated is not None and amount > price.dedicated:
         amount = None
     return Price(price.dedicated, amount, spot.eviction_rate)
-
-
-def _write(
-    session: Session, path: Path, source: str, fetched: Mapping[tuple[str, str], Price]
-) -> None:
-    rows = ((*pair, price) for pair, price in sorted(fetched.items()))
-    text = prices.dump(source, session.today, rows)
-    prices.parse(text)  # what is written must be readable
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write(path, text.encode())
-    except OSError as error:
-        raise OutputError(f"cannot write `{path}`: {error.strerror or error}") from None
 
 
 def _report(

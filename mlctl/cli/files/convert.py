@@ -148,9 +148,24 @@ def convert(
         return Exit.ERROR
     names = cluster_names(pool.address.name for pool in pools)
     text = "---\n".join(cluster_of(*pair, size) for pair in zip(pools, names, strict=True))
-    if not _valid(session, text):
+    report = new_report(session)
+    documents = source.load(_NAME, text, report)
+    file = SourceFile(_NAME, explicit=True)
+    session.loader(report).check([(file, document) for document in documents])
+    if report.failed or not session.quiet:
+        session.show(report)
+    if report.failed:
         return Exit.ERROR
-    return _write(session, text, out)
+    if out is None:
+        session.out_data(text)
+        return Exit.OK
+    try:
+        files.write(out, text.encode())
+    except OSError as error:
+        session.say(f"ERROR: cannot write {out}: {error.strerror}")
+        return Exit.ERROR
+    session.note(f"{out}: written; check it with `mlctl validate {out}`")
+    return Exit.OK
 
 
 def _pools(session: Session, paths: list[str]) -> list[Resource]:
@@ -169,30 +184,6 @@ def _pools(session: Session, paths: list[str]) -> list[Resource]:
     if not pools:
         session.say("ERROR: these files have no Batch Pool; nothing else is converted.")
     return pools
-
-
-def _valid(session: Session, text: str) -> bool:
-    """Whether the converted files are valid; prints the findings."""
-    report = new_report(session)
-    documents = source.load(_NAME, text, report)
-    file = SourceFile(_NAME, explicit=True)
-    session.loader(report).check([(file, document) for document in documents])
-    if report.failed or not session.quiet:
-        session.show(report)
-    return not report.failed
-
-
-def _write(session: Session, text: str, out: Path | None) -> Exit:
-    if out is None:
-        session.out_data(text)
-        return Exit.OK
-    try:
-        files.write(out, text.encode())
-    except OSError as error:
-        session.say(f"ERROR: cannot write {out}: {error.strerror}")
-        return Exit.ERROR
-    session.note(f"{out}: written; check it with `mlctl validate {out}`")
-    return Exit.OK
 
 
 COMMANDS = {"convert": convert}

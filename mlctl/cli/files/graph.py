@@ -45,18 +45,12 @@ def render_picture(session: Session, panels: Sequence[Panel], picture: Picture) 
     """Return a picture in a format; Mermaid's text if Graphviz cannot draw."""
     from mlctl.render.graph import markup
 
-    match picture:
-        case "text":
-            return markup.text(panels)
-        case "mermaid":
-            return markup.mermaid(panels)
-        case "dot":
-            return markup.dot(panels)
-        case "svg":
-            svg = _svg(markup.dot(panels))
-            if svg is None:
-                session.say("note: Graphviz's `dot` draws no SVG here; this is Mermaid's text")
-            return svg or markup.mermaid(panels)
+    if picture != "svg":
+        return {"text": markup.text, "mermaid": markup.mermaid, "dot": markup.dot}[picture](panels)
+    svg = _svg(markup.dot(panels))
+    if svg is None:
+        session.say("note: Graphviz's `dot` draws no SVG here; this is Mermaid's text")
+    return svg or markup.mermaid(panels)
 
 
 def _svg(dot: str) -> str | None:

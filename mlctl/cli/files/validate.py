@@ -40,7 +40,11 @@ def print_findings(session: Session, report: Report, output: FindingsFormat, fil
     if output == "human":
         session.out(_human(session, report, files))
     else:
-        session.out_data(_machine_readable(report, output))
+        from mlctl.render.findings import machine
+
+        views = {"sarif": machine.sarif, "github": machine.github, "gitlab": machine.gitlab}
+        views |= {"azure-pipelines": machine.azure_pipelines, "json": machine.as_json}
+        session.out_data(views[output](report))
 
 
 def _human(session: Session, report: Report, files: int) -> str:
@@ -68,14 +72,6 @@ def summary(findings: Report, files: int, *, color: bool = False) -> str:
         style = Style.BOLD_YELLOW if counts else Style.BOLD
         text = f"Success! {counted(files, 'file')} {verb} valid{tail}."
     return Styler(color).apply(text, style) + "\n"
-
-
-def _machine_readable(report: Report, output: FindingsFormat) -> str:
-    from mlctl.render.findings import machine
-
-    views = {"sarif": machine.sarif, "github": machine.github, "gitlab": machine.gitlab}
-    views |= {"azure-pipelines": machine.azure_pipelines, "json": machine.as_json}
-    return views[output](report)
 
 
 COMMANDS = {"validate": validate}

@@ -34,7 +34,6 @@ from mlctl.finishing.progress import Progress, Record, RunState
 from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.forecast.batch.study import Study
 from mlctl.forecast.fields import ForecastError, StatedPrices
-from mlctl.forecast.scenario import Scenario
 from mlctl.kinds import Address
 from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.scoring.verify import verify
@@ -161,17 +160,15 @@ def build_study(backend: Backend, order: Order) -> Study | None:
         if order.job is not None or order.whole:
             study: Study = build_job_study(order)
             return replace(study, scenario=study.scenario.under(weather))
-        return Study(_read_scenario(backend, order).under(weather))
+        address = Address("batch-deployment", order.deployment, order.endpoint)
+        workload = Workload(**{**order.workload, "files": sum(order.sizes)})
+        prices = StatedPrices(order.dedicated_price, order.low_price / order.dedicated_price)
+        graph = with_live(Graph({}, ()), backend, address)
+        return Study(
+            read(graph, Wanted(workload, deployment=address, prices=prices)).scenario.under(weather)
+        )
     except (ForecastError, ServiceError, UsageError, ZeroDivisionError):
         return None
-
-
-def _read_scenario(backend: Backend, order: Order) -> Scenario:
-    address = Address("batch-deployment", order.deployment, order.endpoint)
-    workload = Workload(**{**order.workload, "files": sum(order.sizes)})
-    prices = StatedPrices(order.dedicated_price, order.low_price / order.dedicated_price)
-    graph = with_live(Graph({}, ()), backend, address)
-    return read(graph, Wanted(workload, deployment=address, prices=prices)).scenario
 
 
 def results_folder(order: Order, stated: Path | None, *, is_new: bool = False) -> Path:

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlctl.cli.files.validate import Paths, SomePaths
-from mlctl.cli.forecast.args import (
-    MOST_RUNS,
-    RUNS,
-    CloudArgs,
-    FileArgs,
-    HistoryArgs,
-    LimitArgs,
-    Output,
-    ProgressLine,
-    SubjectArgs,
-    WorkerArgs,
-    executor_of,
-    is_refused,
-    refusals,
-    report_end,
-    settings_of,
-    tiers_of,
-    weathers,
-    write,
-)
+from mlctl.cli.forecast import args as shared
 from mlctl.cli.forecast.subject import read_graph, read_subject, stated_prices
 from mlctl.cli.local.flags import BatchFlags, DelayArgs
 from mlctl.cli.shell import Exit, Group, InvalidValue, Session, UsageError, flag
 from mlctl.cli.shell.rule_choice import Ignore
-from mlctl.dataclasses import dataclass, replace
+from mlctl.dataclasses import asdict, dataclass, replace
 from mlctl.render.terminal.terminal import clean
 from mlctl.service_errors import Permanent
 from mlctl.workload import Workload
@@ -51,7 +32,7 @@ _BATCH = 1000  # runs between two looks at the precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyArgs(HistoryArgs):
+class StudyArgs(shared.HistoryArgs):
     """How many histories to simulate, of what kind, and who does it."""
 
     policy: list[str] | None = flag(metavar="POLICY")
@@ -73,42 +54,39 @@ def simulate(
     session: Session,
     paths: SomePaths = None,
     *,
-    subject: SubjectArgs,
+    subject: shared.SubjectArgs,
     work: BatchFlags,
     delays: DelayArgs,
-    cloud: CloudArgs,
+    cloud: shared.CloudArgs,
     study: StudyArgs,
-    limits: LimitArgs,
-    workers: WorkerArgs,
+    limits: shared.LimitArgs,
+    workers: shared.WorkerArgs,
     ignore: Ignore = None,
     details: DetailArgs,
-    output: Output = "human",
+    output: shared.Output = "human",
 ) -> Exit:
     """Forecast a batch job: how long it takes, what it costs, how likely it is to be cancelled."""
-    with refusals():
-        settings = settings_of(delays, cloud)
+    from mlctl.forecast.batch.summary import misses
+
+    with shared.refusals():
+        settings = shared.settings_of(delays, cloud)
         read = read_subject(session, paths or (), subject, work, settings, ignore)
         if read is None:
             return Exit.ERROR
         _note_shortage(session, read)
         data, complete = _forecast(session, read, study, limits.deadline_s, details, workers)
-    write(session, data, output, "batch")
+    shared.write(session, data, output, "batch")
     if details.explain_path:
         for row in data["rows"]:
             why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
             session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
-    if complete and is_refused(session, *_misses(data, limits)):
-        return Exit.REFUSED
-    return report_end(session, complete=complete)
-
-
-def _misses(data: Mapping[str, Any], limits: LimitArgs) -> Iterator[str]:
-    """Yield the limits that the main row exceeds; if absent, the dedicated row."""
-    from mlctl.forecast.batch.summary import misses
-
-    rows = {row["name"]: row for row in data["rows"]}
-    row = rows.get(data["sentence"]["row"]) or data["rows"][-1]
-    yield from (f"{row['name']}: {why}" for why in misses(row, limits.max_cost))
+    if complete:
+        name = data["sentence"]["row"]
+        main = next((row for row in data["rows"] if row["name"] == name), data["rows"][-1])
+        reasons = [f"{main['name']}: {why}" for why in misses(main, limits.max_cost)]
+        if shared.is_refused(session, *reasons):
+            return Exit.REFUSED
+    return shared.report_end(session, complete=complete)
 
 
 def _forecast(
@@ -117,20 +95,20 @@ def _forecast(
     study: StudyArgs,
     deadline: float | None,
     details: DetailArgs,
-    workers: WorkerArgs,
+    workers: shared.WorkerArgs,
 ) -> tuple[Forecast, bool]:
     """Return the forecast as data, and whether it completed."""
     from mlctl.forecast.batch import report
     from mlctl.forecast.batch.reading import check_deadline
 
-    weathers_, main = weathers(study.weather, study)
+    weathers_, main = shared.weathers(study.weather, study)
     policies = _policies(study, deadline)
     check_deadline(deadline, subject.scenario.settings)
-    tiers, seed = tiers_of(study.tier), str(study.seed)
+    tiers, seed = shared.tiers_of(study.tier), str(study.seed)
     rows = list(report.rows(subject.scenario, weathers_, tiers, policies, seed, main))
     if details.events is not None:
         _write_events(session, rows, main, details.run, details.events)
-    with executor_of(workers) as executor:
+    with shared.executor_of(workers) as executor:
         gathered = _gather(session, rows, study, deadline, executor)
         summaries = [
             (row, row.study.summary(histories, deadline)) for row, histories in gathered.rows
@@ -179,14 +157,14 @@ def _gather(
         ):
             return []
         return growing(
-            len(histories), min(len(histories) + max(_BATCH, len(histories) // 4), MOST_RUNS)
+            len(histories), min(len(histories) + max(_BATCH, len(histories) // 4), shared.MOST_RUNS)
         )
 
     studies = with_deadline([row.study for row in rows], deadline, executor)
     updated = [
         (replace(row, study=study_), study_) for row, study_ in zip(rows, studies, strict=True)
     ]
-    with ProgressLine(session) as progress:
+    with shared.ProgressLine(session) as progress:
         gathered = gather(updated, following, executor, progress.add)
     for row, histories in gathered.rows:
         if is_hopeless(histories):
@@ -260,14 +238,14 @@ def training(
     session: Session,
     paths: Paths,
     *,
-    declared: FileArgs,
+    declared: shared.FileArgs,
     work: StepArgs,
     delays: DelayArgs,
-    cloud: CloudArgs,
-    study: HistoryArgs,
-    workers: WorkerArgs,
+    cloud: shared.CloudArgs,
+    study: shared.HistoryArgs,
+    workers: shared.WorkerArgs,
     ignore: Ignore = None,
-    output: Output = "human",
+    output: shared.Output = "human",
 ) -> Exit:
     """Forecast a training job: its duration, cost, and the best interval between checkpoints."""
     from mlctl.forecast.batch.reading import Wanted
@@ -280,32 +258,27 @@ def training(
     request = Wanted(
         _workload(work),
         prices=stated_prices(session, declared),
-        settings=settings_of(delays, cloud),
+        settings=shared.settings_of(delays, cloud),
     )
-    weathers_, main = weathers(study.weather, study)
-    with refusals():
+    weathers_, main = shared.weathers(study.weather, study)
+    with shared.refusals():
         subject = read(graph, request)
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
-        rows = training_report.rows(subject.scenario, every, weathers_, tiers_of(study.tier))
-        seed, runs = str(study.seed), study.runs or RUNS
-        with executor_of(workers) as executor:
-            with ProgressLine(session) as progress:
+        rows = training_report.rows(subject.scenario, every, weathers_, shared.tiers_of(study.tier))
+        seed, runs = str(study.seed), study.runs or shared.RUNS
+        with shared.executor_of(workers) as executor:
+            with shared.ProgressLine(session) as progress:
                 gathered = training_report.gathered(rows, seed, runs, executor, progress.add)
             data = training_report.document(subject, gathered, seed, runs, main, executor)
-    write(session, data, output, "training")
-    return report_end(session, complete=gathered.complete)
+    shared.write(session, data, output, "training")
+    return shared.report_end(session, complete=gathered.complete)
 
 
 def _workload(args: StepArgs) -> Workload:
     """The work that flags describe; see `workloads.check` for what it raises."""
     from mlctl.simulator.control_plane.jobs import workloads
 
-    workload = Workload(
-        steps=args.steps,
-        seconds_per_step=args.seconds_per_step,
-        seconds_per_checkpoint=args.seconds_per_checkpoint,
-        seconds_to_restore=args.seconds_to_restore,
-    )
+    workload = Workload(**{**asdict(args), "checkpoint_every": None})
     workloads.check(workload)
     return workload
 

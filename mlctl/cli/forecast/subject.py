@@ -100,7 +100,14 @@ def read_wanted(
     if sum(counts) > 1:
         raise UsageError("--files, --mini-batches and --input exclude each other.")
     if args.input is not None:
-        workload = replace(workload, files=_count_files(args.input))
+        from mlctl.cli.az import invoke
+
+        count = invoke.count_files({"inputs": {"input": {"path": args.input}}})
+        if count is None:
+            raise InvalidValue(
+                f"the files of `{args.input}` cannot be counted from here", flag="--input"
+            )
+        workload = replace(workload, files=count)
     workloads.check(workload)
     deployment = _address(args.deployment) if args.deployment else None
     prices = stated_prices(session, args)
@@ -257,15 +264,6 @@ def _join(
         if resource is not None:
             resources.setdefault(resource.address, resource)
     return graphs.build(resources.values(), scope)
-
-
-def _count_files(folder: str) -> int:
-    from mlctl.cli.az import invoke
-
-    count = invoke.count_files({"inputs": {"input": {"path": folder}}})
-    if count is None:
-        raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
-    return count
 
 
 def _edit(overrides: Sequence[str] | None) -> DocumentEdit | None:

@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import files
+from mlctl.cli.local import flags
 from mlctl.cli.local.cloud import open_cloud
-from mlctl.cli.local.flags import (
-    MOMENTS,
-    parse_file,
-    parse_numbers,
-    read_text,
-    start_of,
-    weather_of,
-    weathers,
-)
 from mlctl.cli.shell import Session, UsageError, argument, flag
 from mlctl.cli.shell.output import Output, Query, print_data
 from mlctl.dataclasses import dataclass, replace
@@ -41,8 +33,8 @@ def _bands() -> list[str]:
 class PreemptionArgs:
     """The processes that take nodes away; `offset` is the trace's."""
 
-    weather: str | None = flag(metavar="NAME", suggest=weathers)
-    start: list[str] | None = flag(metavar="WHEN", suggest=MOMENTS)
+    weather: str | None = flag(metavar="NAME", suggest=flags.weathers)
+    start: list[str] | None = flag(metavar="WHEN", suggest=flags.MOMENTS)
     poisson: str | None = flag(metavar="PER_NODE_HOUR")
     eviction_rate: str | None = flag(metavar="BAND", suggest=_bands)
     shock: str | None = flag(metavar="PER_HOUR,FRACTION")
@@ -72,7 +64,7 @@ def preemption_set(session: Session, args: PreemptionArgs) -> None:
         raise UsageError("--offset needs a --trace.")
     if args.start is not None and args.weather is None and args.trace is None:
         raise UsageError("--start needs a --weather or a --trace.")
-    start_s, start = start_of(args.start or ())
+    start_s, start = flags.start_of(args.start or ())
     if args.offset is not None and start is not None:
         raise UsageError("--offset and --start exclude each other.")
     processes = _preemption(args, start_s or 0.0)
@@ -130,7 +122,7 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
 
     processes_: list[PreemptionProcess] = []
     if args.weather is not None:
-        model = weather_of(args.weather)
+        model = flags.weather_of(args.weather)
         if model.trace is not None:
             raise UsageError(f"`{args.weather}` is a trace: use --trace.")
         processes_.extend(replace(model, start_s=start_s, available=True).processes())
@@ -150,11 +142,15 @@ def _preemption(args: PreemptionArgs, start_s: float) -> list[PreemptionProcess]
     for name, count, make in makers:
         text = getattr(args, name)
         if text is not None:
-            processes_.append(make(*parse_numbers(text, f"--{name.replace('_', '-')}", count)))
+            processes_.append(
+                make(*flags.parse_numbers(text, f"--{name.replace('_', '-')}", count))
+            )
     if args.trace is not None:
-        processes_.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
+        processes_.append(
+            flags.parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0))
+        )
     if args.script is not None:
-        processes_.append(parse_file(args.script, traces.script))
+        processes_.append(flags.parse_file(args.script, traces.script))
     return processes_
 
 
@@ -168,7 +164,7 @@ def preemption_fit(
     from mlctl.forecast.weather import fit
 
     try:
-        losses = fit.read(read_text(source), cores_per_node=cores_per_node)
+        losses = fit.read(flags.read_text(source), cores_per_node=cores_per_node)
         fitted = fit.fit(losses)
     except fit.FitError as error:
         raise Permanent("InvalidMetrics", f"`{source}`: {error}") from None
@@ -202,14 +198,11 @@ def _lines(fitted: Fit) -> Iterator[str]:
         return
     yield f"shocks    {_text(fitted.shocks)} an hour"
     yield f"fraction  {_text(fitted.fraction)} of the nodes that are up fall to one"
+    chance = "p < 0.000001" if fitted.chance < _LEAST_CHANCE else f"p = {fitted.chance:.2g}"
     yield (
         f"Losses come together: without shocks these metrics are {fitted.gain:,.0f} log-units less"
-        f" likely{_chance(fitted.chance)}."
+        f" likely ({chance})."
     )
-
-
-def _chance(chance: float) -> str:
-    return " (p < 0.000001)" if chance < 1e-6 else f" (p = {chance:.2g})"  # noqa: PLR2004
 
 
 def _text(estimate: Estimate) -> str:
@@ -236,6 +229,7 @@ def _document(fitted: Fit) -> dict[str, object]:
     }
 
 
+_LEAST_CHANCE = 1e-6  # below this, a chance is not written out
 _TIERS = ("dedicated", "low_priority")
 
 
@@ -284,12 +278,12 @@ def _capacity(args: CapacityArgs) -> list[CapacityProcess]:
 
     processes_: list[CapacityProcess] = []
     if args.outages is not None:
-        rate, mean = parse_numbers(args.outages, "--outages", 2)
+        rate, mean = flags.parse_numbers(args.outages, "--outages", 2)
         processes_.append(processes.OnOff(rate, mean, args.nodes, args.outage_cv))
     elif args.nodes is not None:
         processes_.append(processes.Constant(args.nodes))
     if args.trace is not None:
-        processes_.append(parse_file(args.trace, traces.trace))
+        processes_.append(flags.parse_file(args.trace, traces.trace))
     if args.script is not None:
-        processes_.append(parse_file(args.script, traces.steps))
+        processes_.append(flags.parse_file(args.script, traces.steps))
     return processes_

@@ -13,16 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from mlctl.cli.parser.tree import (
-    BEFORE_COMMAND,
-    COMPLETION,
-    HELP,
-    Arity,
-    CommandNode,
-    FlagParameter,
-    Option,
-    choices,
-)
+from mlctl.cli.parser import tree
 from mlctl.dataclasses import dataclass, replace
 from mlctl.schema.text import nearest
 
@@ -46,7 +37,7 @@ class InvalidValue(UsageError):
 class TypedFlag:
     """An occurrence of a flag: the values after it, and how many flags precede it."""
 
-    option: Option
+    option: tree.Option
     values: tuple[str, ...]
     position: int
 
@@ -55,23 +46,23 @@ class TypedFlag:
 class CommandLine:
     """A parsed command line: the command or group that it names, its flags and values."""
 
-    command: CommandNode
+    command: tree.CommandNode
     flags: tuple[TypedFlag, ...]
     positionals: tuple[str, ...]
 
     @property
     def wants_help(self) -> bool:
         """Whether `--help` is given."""
-        return any(flag.option is HELP for flag in self.flags)
+        return any(flag.option is tree.HELP for flag in self.flags)
 
     @property
     def wants_completion(self) -> bool:
         """Whether `--install-completion` or `--show-completion` is given."""
-        return any(flag.option in COMPLETION for flag in self.flags)
+        return any(flag.option in tree.COMPLETION for flag in self.flags)
 
 
 def read(
-    args: Sequence[str], root: CommandNode, absent: Mapping[str, str] = MappingProxyType({})
+    args: Sequence[str], root: tree.CommandNode, absent: Mapping[str, str] = MappingProxyType({})
 ) -> CommandLine:
     """Parse `args`. `absent` says why a flag of az does not exist here."""
     return _Reader(deque(args), root, absent).read()
@@ -93,7 +84,7 @@ def expand_files(args: Sequence[str], read: Callable[[str], str]) -> list[str]:
     return [_expand(arg, read) for arg in args]
 
 
-def usage_error(message: str, command: CommandNode) -> UsageError:
+def usage_error(message: str, command: tree.CommandNode) -> UsageError:
     """Return the error with the message and a pointer to the command's help."""
     return UsageError(f"{message}\nTry: {' '.join(('mlctl', *command.path))} --help")
 
@@ -111,17 +102,17 @@ def _expand(arg: str, read: Callable[[str], str]) -> str:
 class _Reader:
     """Reads the arguments once, from the root of the commands to a leaf."""
 
-    def __init__(self, args: deque[str], root: CommandNode, absent: Mapping[str, str]) -> None:
+    def __init__(self, args: deque[str], root: tree.CommandNode, absent: Mapping[str, str]) -> None:
         self._args = args
         self._command = root
         self._absent = absent
-        self._before_command = (*root.options, *BEFORE_COMMAND)
+        self._before_command = (*root.options, *tree.BEFORE_COMMAND)
 
     def read(self) -> CommandLine:
         flags: list[TypedFlag] = []
         positionals: list[str] = []
         while self._args:
-            following = (*self._command.children, *HELP.names)
+            following = (*self._command.children, *tree.HELP.names)
             if self._command.run is not None and self._args[0] not in following:
                 self._command = replace(self._command, children={})
             arg = self._args.popleft()
@@ -143,10 +134,10 @@ class _Reader:
         return line
 
     @property
-    def _options(self) -> tuple[Option, ...]:
+    def _options(self) -> tuple[tree.Option, ...]:
         return self._before_command if self._command.children else self._command.options
 
-    def _child(self, name: str) -> CommandNode:
+    def _child(self, name: str) -> tree.CommandNode:
         children = self._command.children
         if name in children:
             return children[name]
@@ -159,32 +150,32 @@ class _Reader:
 
     def _own(self, flag: TypedFlag) -> TypedFlag:
         """Return a flag that preceded the verb, as the command declares it."""
-        if flag.option in (*self._command.options, *COMPLETION):
+        if flag.option in (*self._command.options, *tree.COMPLETION):
             return flag
         return replace(flag, option=self._find(flag.option.long))
 
-    def _flag(self, arg: str) -> tuple[Option, Sequence[str]]:
+    def _flag(self, arg: str) -> tuple[tree.Option, Sequence[str]]:
         """Return the option that an argument names, and its values, attached or following."""
         name, attached = _split(arg)
         option = self._find(name)
         match option.arity:
-            case Arity.NONE if attached is not None and arg.startswith("--"):
+            case tree.Arity.NONE if attached is not None and arg.startswith("--"):
                 message = f"argument {option.long}: ignored explicit argument '{attached}'"
                 raise self._error(message)
-            case Arity.NONE:
+            case tree.Arity.NONE:
                 if attached is not None:
                     self._args.appendleft(f"-{attached}")  # `-yn x` is `-y -n x`
                 return option, ()
             case _ if attached is not None:
                 return option, (attached,)
-            case Arity.BOOLEAN:
+            case tree.Arity.BOOLEAN:
                 follows = bool(self._args) and self._args[0].casefold() in BOOLEANS
                 return option, (self._args.popleft() if follows else "true",)
-            case Arity.ONE if self._has_value():
+            case tree.Arity.ONE if self._has_value():
                 return option, (self._args.popleft(),)
-            case Arity.MANY if self._has_value():
+            case tree.Arity.MANY if self._has_value():
                 return option, tuple(self._values())
-        expected = "one argument" if option.arity is Arity.ONE else "at least one argument"
+        expected = "one argument" if option.arity is tree.Arity.ONE else "at least one argument"
         raise self._error(f"argument {option.all_names}: expected {expected}")
 
     def _has_value(self) -> bool:
@@ -198,9 +189,9 @@ class _Reader:
         while self._has_value():
             yield self._args.popleft()
 
-    def _find(self, name: str) -> Option:
+    def _find(self, name: str) -> tree.Option:
         """Return the option of that name, or the only one that a long name abbreviates."""
-        begun = dict[str, Option]()
+        begun = dict[str, tree.Option]()
         for option in self._options:
             if name in option.names:
                 return option
@@ -278,11 +269,11 @@ def _bind_flags(line: CommandLine) -> Iterator[tuple[str, Any]]:
     for name, flags in occurrences.items():
         option = flags[0].option
         match option.arity:
-            case Arity.NONE:
+            case tree.Arity.NONE:
                 yield name, True
-            case Arity.MANY:
+            case tree.Arity.MANY:
                 yield name, flags
-            case Arity.ONE | Arity.BOOLEAN:
+            case tree.Arity.ONE | tree.Arity.BOOLEAN:
                 values = [
                     _convert(line, option.parameter, flag.values[0], flag.option.all_names)
                     for flag in flags
@@ -303,9 +294,9 @@ def _bind_positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
             yield positional.parameter.name, values if positional.parameter.is_list else values[0]
 
 
-def _convert(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
+def _convert(line: CommandLine, parameter: tree.FlagParameter, text: str, name: str) -> Any:
     """Convert `text` to the parameter's type: text, a path, a number, a word in any case."""
-    allowed = choices(parameter.type)
+    allowed = tree.choices(parameter.type)
     if allowed:
         for word, value in allowed.items():
             if word.casefold() == text.casefold():

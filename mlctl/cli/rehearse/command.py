@@ -124,7 +124,7 @@ def _run_scoring(
         report.summary,
         {
             "json": lambda findings, _: report.as_json(rehearsal, findings),
-            "junit": lambda *_: report.as_junit(rehearsal, rehearsal.evidence),
+            "junit": lambda *_: report.as_junit(rehearsal),
             "html": lambda _, text: page.scoring(rehearsal, text, output.again),
         },
     )

@@ -116,21 +116,17 @@ def _processes(args: KillArgs) -> tuple[PreemptionProcess, ...]:
     if args.preempt:
         return (Poisson(args.preempt),)
     if args.weather is not None:
-        return _weather(args.weather)
+        model = weather_of(args.weather)
+        if model.trace is not None:
+            raise InvalidValue(
+                f"`{args.weather}` is a trace, which a rehearsal does not take; name a weather",
+                flag="--weather",
+            )
+        return model.processes()
     if args.script is not None:
         lines = (line.partition("#")[0].split() for line in read_text(args.script).splitlines())
         return (LossScript(tuple(_loss(words) for words in lines if words)),)
     return ()
-
-
-def _weather(name: str) -> tuple[PreemptionProcess, ...]:
-    model = weather_of(name)
-    if model.trace is not None:
-        raise InvalidValue(
-            f"`{name}` is a trace, which a rehearsal does not take; name a weather",
-            flag="--weather",
-        )
-    return model.processes()
 
 
 def _loss(words: list[str]) -> tuple[float, int | str]:

@@ -55,7 +55,8 @@ def print_data(
     """
     from mlctl.render.cloud import resources
 
-    chosen = output or configured_format(session)
+    configured = output_format(session.settings.core("output"))  # of az
+    chosen = output or configured or "json"
     data = data if secret else masked(data)  # before the query, which may remove the names
     if query is not None:
         data = compile_query(query).search(data)
@@ -78,11 +79,6 @@ def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> Non
     from mlctl.render.plan import plan_json
 
     print_data(session, plan_json.document(plan), output, None)
-
-
-def configured_format(session: Session) -> OutputFormat:
-    """Return az's `core.output`, if it is one of the formats; else JSON."""
-    return output_format(session.settings.core("output")) or "json"
 
 
 def output_format(text: str | None) -> OutputFormat | None:

@@ -165,17 +165,14 @@ class Session:
     @contextmanager
     def registry(self, name: str) -> Iterator[Registry]:
         """Open a registry; name it once on stderr. No workspace is needed."""
-        from mlctl.backends import open_backend
         from mlctl.backends.ports.backend import SupportsRegistries
         from mlctl.service_errors import Permanent
 
-        backend_name = self.backend_name
-        scope = self.settings.scope(backend_name, self.flags.scope, needed=())
-        backend, _ = open_backend(backend_name, scope, self.environment, self.options)
+        backend, _ = self.open(needed=())
         try:
             if not isinstance(backend, SupportsRegistries):
-                raise Permanent("NoRegistries", f"the {backend_name} backend has no registries")
-            self.note(clean(f"{backend_name} backend, registry {name}"))
+                raise Permanent("NoRegistries", f"the {backend.name} backend has no registries")
+            self.note(clean(f"{backend.name} backend, registry {name}"))
             yield backend.registry(name)
         finally:
             backend.close()

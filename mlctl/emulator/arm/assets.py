@@ -23,6 +23,7 @@ from mlctl.simulator.control_plane.state.blob_store import ItemKind
 from mlctl.simulator.control_plane.state.errors import missing
 
 _NO_CONTENT = 204
+_SAID = ("description", "tags", "properties", "isArchived")  # what a container can be given
 _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a container
 _NUMBERED = ("environment",)  # an anonymous one counts as no version of its container
 _ALWAYS_CREATED = ("environment",)  # a PUT over one, or over its container, is 201, too
@@ -130,7 +131,8 @@ def write_container(call: Call) -> Response:
     """PUT of a container: its description, tags or archiving. It may have no version yet."""
     existing = _container(call)
     sent = call.data.get("properties") or {}
-    note = {name: sent[name] for name in _may_say(call) if sent.get(name) is not None}
+    allowed = (*_SAID, *ALL[call.kind].arm.container_keys)
+    note = {name: sent[name] for name in allowed if sent.get(name) is not None}
     name = existing.name if existing else call.names["name"]
     now = clock.iso(call.state.now)
     old = call.blob_store.find(ItemKind.CONTAINER, _id(call, name))
@@ -255,12 +257,6 @@ def _next_version(call: Call, container: Container, by_time: Collection[str]) ->
         int(version) for version in container.versions if version.isascii() and version.isdecimal()
     ]
     return str(max(numbers) + 1) if numbers else "1"
-
-
-def _may_say(call: Call) -> tuple[str, ...]:
-    """Return the properties that a container can be given."""
-    shared = ALL[call.kind].arm.container_keys
-    return ("description", "tags", "properties", "isArchived", *shared)
 
 
 def _id(call: Call, name: str) -> str:

@@ -18,7 +18,6 @@ from mlctl.simulator.control_plane.faults import (
     RetryAfter,
 )
 from mlctl.simulator.control_plane.state.store import Store
-from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
 
 def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
@@ -58,9 +57,7 @@ def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
 
 def show(call: Call) -> Response:
     """GET /mlctl/faults: all faults, and how many calls each has matched."""
-    return json_response(
-        {"value": [fault.to_json() for fault in control.status(_place(call)).faults]}
-    )
+    return json_response({"value": [fault.to_json() for fault in control.status(call.home).faults]})
 
 
 def add(call: Call) -> Response:
@@ -69,16 +66,12 @@ def add(call: Call) -> Response:
         fault = faults.from_json(call.data)
     except ValueError as error:
         raise Permanent("InvalidFault", f"This is no fault: {error}.") from None
-    return json_response({"number": control.add_fault(_place(call), fault)}, 201)
+    return json_response({"number": control.add_fault(call.home, fault)}, 201)
 
 
 def clear(call: Call) -> Response:
     """DELETE /mlctl/faults: all of them."""
-    return json_response({"removed": control.clear_faults(_place(call))})
-
-
-def _place(call: Call) -> WorkspaceHandle:
-    return WorkspaceHandle(call.store, call.settings.home, DEFAULT_LOCATION)
+    return json_response({"removed": control.clear_faults(call.home)})
 
 
 def _retry(fault: HttpFault, now: float) -> dict[str, str]:

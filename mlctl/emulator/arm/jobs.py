@@ -27,6 +27,7 @@ from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.workloads import JobRequest
 from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.blob_store import ItemKind
 from mlctl.workload import CHECKPOINT
 
 _DEPLOYMENT = "azureml-model-deployment"
@@ -86,7 +87,7 @@ def create(call: Call) -> Response:
         try:
             new_job = code_jobs.create(call.handle, request, code)
         except ServiceError:
-            mlflow_store.forget_run(call.blob_store, call.scope, name)
+            call.blob_store.delete(ItemKind.RUN, f"{call.scope}/{name}")
             raise
     at = {"location": call.url(call.request.path)}
     first = "Preparing" if new_job.view.members is not None else "Starting"

@@ -9,6 +9,7 @@ from datetime import datetime
 from mlctl.durations import format_iso, parse_iso
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes import views
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -180,32 +181,21 @@ def _event(call: Call, entry: ActivityEntry) -> dict[str, Data]:
     types = parts[6::2]  # the names of collections, after the provider
     operation = f"{PROVIDER}/{'/'.join(types)}/{entry.verb}"
     moment = clock.iso(entry.at)
-    guid = call.home_guid(f"activity/{entry.number}")
-    return {
+    guid = call.at_home().guid(f"activity/{entry.number}")
+    stored = {
+        **dict.fromkeys(("correlationId", "eventDataId", "operationId"), guid),
+        **dict.fromkeys(("eventTimestamp", "submissionTimestamp"), moment),
         "authorization": {"action": operation, "scope": entry.resource},
         "caller": entry.caller,
-        "channels": "Operation",
-        "claims": {},
-        "correlationId": guid,
-        "description": "",
-        "eventDataId": guid,
-        "eventName": _localized("EndRequest"),
-        "category": _localized("Administrative"),
         "httpRequest": {"clientRequestId": guid, "method": _VERBS[entry.verb]},
         "id": f"{entry.resource}/events/{guid}/ticks/{int(entry.at * 10**7)}",
-        "level": "Informational",
         "resourceGroupName": parts[3],
         "resourceProviderName": _localized(PROVIDER),
         "resourceId": entry.resource,
-        "operationId": guid,
         "operationName": _localized(operation),
-        "properties": {"statusCode": "OK"},
-        "status": _localized("Succeeded"),
-        "subStatus": _localized("OK"),
-        "eventTimestamp": moment,
-        "submissionTimestamp": moment,
         "subscriptionId": parts[1],
     }
+    return views.body(call, stored, "event")
 
 
 def _localized(text: str) -> dict[str, str]:

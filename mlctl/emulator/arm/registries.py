@@ -19,7 +19,7 @@ from mlctl.kinds.address import LATEST, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import own_registries, registries
+from mlctl.simulator.control_plane import registries
 from mlctl.simulator.control_plane.state import rows
 
 _GROUP = "registries"
@@ -52,9 +52,7 @@ def discovery(call: Call) -> Response:
 def create(call: Call) -> Response:
     """PUT of a registry, done at once."""
     name = call.names["registry"]
-    is_new = own_registries.create(
-        call.store, name, str(call.data.get("location") or ""), call.data
-    )
+    is_new = registries.create(call.store, name, str(call.data.get("location") or ""), call.data)
     return json_response(_registry(call, name), 201 if is_new else 200)
 
 
@@ -62,7 +60,7 @@ def delete(call: Call) -> Response:
     """DELETE of a registry with its content; 204 if there is none."""
     if registries.find_store(call.store, call.names["registry"]) is None:
         return Response(_NO_CONTENT)
-    own_registries.delete(call.store, call.names["registry"])
+    registries.delete(call.store, call.names["registry"])
     return Response(200)
 
 
@@ -73,13 +71,13 @@ def show(call: Call) -> Response:
 
 def show_all(call: Call) -> Response:
     """GET of the registries that were created here."""
-    names = own_registries.every(call.store)
+    names = registries.every(call.store)
     return json_response({"value": [_registry(call, name) for name in names]})
 
 
 def _registry(call: Call, name: str) -> dict[str, Data]:
     group = Scope(call.names["subscription"], call.names.get("group", _GROUP), name)
-    body = own_registries.arm_body(call.store, name, group)
+    body = registries.arm_body(call.store, name, group)
     body["properties"]["discoveryUrl"] = f"{call.request.base}{_DISCOVERY}/{name}/discovery"
     return body
 

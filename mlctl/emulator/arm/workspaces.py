@@ -181,7 +181,7 @@ def tenants(_: Call) -> Response:
 def subscriptions(call: Call) -> Response:
     """GET of the subscriptions in use."""
     spellings = sorted(_spellings(call).items())
-    return json_response({"value": [_subscription(name) for _, name in spellings]})
+    return json_response({"value": [_subscription(call, name) for _, name in spellings]})
 
 
 def subscription(call: Call) -> Response:
@@ -191,7 +191,9 @@ def subscription(call: Call) -> Response:
     if call.settings.strict and subscription_id.casefold() not in spellings:
         text = f"The subscription '{subscription_id}' could not be found."
         raise NotFound("SubscriptionNotFound", text)
-    return json_response(_subscription(spellings.get(subscription_id.casefold(), subscription_id)))
+    return json_response(
+        _subscription(call, spellings.get(subscription_id.casefold(), subscription_id))
+    )
 
 
 def _spellings(call: Call) -> dict[str, str]:
@@ -206,7 +208,7 @@ def groups(call: Call) -> Response:
         workspace.scope.resource_group.casefold(): workspace
         for workspace in reversed([*_select_workspaces(call)])
     }
-    return json_response({"value": [_group(by_group[name]) for name in sorted(by_group)]})
+    return json_response({"value": [_group(call, by_group[name]) for name in sorted(by_group)]})
 
 
 def group(call: Call) -> Response:
@@ -217,7 +219,7 @@ def group(call: Call) -> Response:
         raise NotFound("ResourceGroupNotFound", text)
     names = call.names
     unused = Workspace(Scope(names["subscription"], names["group"], ""), DEFAULT_LOCATION)
-    return json_response(_group(workspace or unused))
+    return json_response(_group(call, workspace or unused))
 
 
 def providers(call: Call) -> Response:
@@ -284,28 +286,15 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
     return views.body(call, stored, "workspace")
 
 
-def _subscription(name: str) -> Data:
-    return {
-        "id": f"/subscriptions/{name}",
-        "subscriptionId": name,
-        "tenantId": TENANT,
-        "displayName": "mlctl emulator",
-        "state": "Enabled",
-        "subscriptionPolicies": {"quotaId": "Internal_2014-09-01", "spendingLimit": "Off"},
-        "authorizationSource": "RoleBased",
-        "managedByTenants": [],
-    }
+def _subscription(call: Call, name: str) -> Data:
+    names = {"id": f"/subscriptions/{name}", "subscriptionId": name}
+    return views.body(call, names, "subscription")
 
 
-def _group(workspace: Workspace) -> Data:
+def _group(call: Call, workspace: Workspace) -> Data:
     scope = workspace.scope
-    return {
-        "id": scope.group,
-        "name": scope.resource_group,
-        "type": "Microsoft.Resources/resourceGroups",
-        "location": workspace.location,
-        "properties": {"provisioningState": "Succeeded"},
-    }
+    stored = {"id": scope.group, "name": scope.resource_group, "location": workspace.location}
+    return views.body(call, stored, "resource-group")
 
 
 def _provider(call: Call, name: str) -> Data:
@@ -337,7 +326,8 @@ def show_connection(call: Call) -> Response:
 
 def show_connections(call: Call) -> Response:
     """GET of all."""
-    page = listing.paginate(call, _every(call), lambda item: item.name.casefold())
+    stored = call.blob_store.list(ItemKind.CONNECTION, _connection_id(call, ""))
+    page = listing.paginate(call, stored, lambda item: item.name.casefold())
     return listing.page_response(
         call, page, (_connection(call, connection) for connection in page.items)
     )
@@ -361,10 +351,6 @@ def delete_connection(call: Call) -> Response:
         ItemKind.CONNECTION, _connection_id(call, call.names["name"])
     )
     return Response(200 if is_deleted else _NO_CONTENT)
-
-
-def _every(call: Call) -> Iterator[StoredItem]:
-    yield from call.blob_store.list(ItemKind.CONNECTION, _connection_id(call, ""))
 
 
 def _find_connection(call: Call) -> StoredItem | None:

@@ -12,6 +12,7 @@ from mlctl.digests import uuid_of
 from mlctl.emulator.http.messages import HttpError, Request, Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import TENANT, EmulatorSettings
+from mlctl.emulator.shapes import views
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
@@ -41,34 +42,10 @@ def authenticate(request: Request, settings: EmulatorSettings) -> None:
 def clouds(call: Call) -> Response:
     """GET /metadata/endpoints: an object since 2022-09-01, before that an array."""
     base = call.request.base
-    cloud: dict[str, Data] = {
-        "name": CLOUD,
-        "portal": base,
-        "authentication": {
-            "loginEndpoint": base,
-            "audiences": [base, base + "/"],
-            "tenant": TENANT,
-            "identityProvider": "AAD",
-        },
-        "resourceManager": base,
-        "graph": base,
-        "graphAudience": base,
-        "microsoftGraphResourceId": base + "/",
-        "batch": base,
-        "media": base,
-        "gallery": base,
-        "activeDirectoryDataLake": base,
-        "sqlManagement": base,
-        "vmImageAliasDoc": base,
-        "suffixes": {
-            "storage": "core.windows.net",
-            "keyVaultDns": "vault.azure.net",
-            "acrLoginServer": "azurecr.io",
-            "sqlServerHostname": "database.windows.net",
-            "azureDataLakeStoreFileSystem": "azuredatalakestore.net",
-            "azureDataLakeAnalyticsCatalogAndJob": "azuredatalakeanalytics.net",
-        },
-    }
+    names = {"name": CLOUD, "microsoftGraphResourceId": base + "/"}
+    cloud = views.body(
+        call, {**names, "authentication": {"audiences": [base, base + "/"]}}, "cloud"
+    )
     single = call.request.query_value("api-version") >= _FIRST_OBJECT
     return json_response(cloud if single else [cloud])
 

@@ -144,10 +144,6 @@ class Call:
             "lastModifiedByType": kind,
         }
 
-    def home_guid(self, purpose: str) -> str:
-        """Return a GUID like `guid`, for what no workspace holds."""
-        return self.at_home().guid(purpose)
-
     def guid(self, purpose: str) -> str:
         """A GUID that depends on the seed, the workspace and `purpose` only."""
         return self.state.guid(purpose)

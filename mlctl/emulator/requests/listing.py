@@ -24,7 +24,6 @@ from mlctl.simulator.control_plane.state.context import StoredResource
 
 Item = TypeVar("Item")
 _LED_ON = ("model",)  # what has a nextLink after `$top` items, too: a page is what `$top` says
-_COLUMNS = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,8 @@ def versions(call: Call, name: str) -> ListPage[StoredResource]:
         f" ORDER BY +id {order} LIMIT ?"
     )
     end = first[:-1] + ";"  # the character after `:`
-    stored = _select(call, query, (first, end, last_id, _limit(call) + 1))
+    with call.store.read() as db:
+        stored = rows.select(db, query, (call.state.id, first, end, last_id, _limit(call) + 1))
     return _page(call, stored, lambda resource: [resource.id])
 
 
@@ -89,20 +89,6 @@ def _archive_condition(call: Call) -> str:
             return is_archived + "1"
         case _:
             return ""
-
-
-def _select(call: Call, condition: str, arguments: Sequence[Data]) -> list[StoredResource]:
-    with call.store.read() as db:
-        workspace = call.state.id
-        read = db.execute(_COLUMNS + condition, (workspace, *arguments)).fetchall()
-        stored = [
-            StoredResource(
-                number, Address(kind, name, parent, version), state, operation, json.loads(text)
-            )
-            for number, kind, name, parent, version, state, operation, text in read
-        ]
-        service.show_nodes(call.handle, db, workspace, stored)
-    return stored
 
 
 def _page(

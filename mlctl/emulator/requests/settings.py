@@ -18,10 +18,6 @@ TENANT = uuid_of("mlctl/tenant")  # of every subscription
 HOME = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 
 
-def _start_of_clock() -> float:
-    return clock.EPOCH.timestamp()
-
-
 def _ignore_bug(_: Exception) -> None: ...
 
 
@@ -49,7 +45,7 @@ class EmulatorSettings:
     page: int = 100
     strict: bool = False
     token: str | None = None
-    now: Callable[[], float] = _start_of_clock
+    now: Callable[[], float] = clock.EPOCH.timestamp
     new_id: Callable[[], str] = field(default_factory=_count_ids)
     bug: Callable[[Exception], None] = _ignore_bug
     servers: Servers | None = None

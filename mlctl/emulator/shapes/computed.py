@@ -240,10 +240,8 @@ def _online_uri(field: ResponseField) -> Data:
 
 @computed
 def _with_variables(field: ResponseField) -> Data:
-    """The properties of a deployment, with the variables of a script once it is there.
-
-    What a request has said of them stays (recorded: online-deployment-get).
-    """
+    """Those of a deployment, with the variables of a script unless a request has said otherwise
+    (recorded: online-deployment-get)."""
     properties = section(named("online-deployment-properties"))(field)
     code = properties.get("codeConfiguration") or {}
     if field.occasion.phase is not Phase.CREATING and code:
@@ -272,13 +270,12 @@ def kind_of(job: Mapping[str, Data]) -> str:
 @computed
 def _inputs(field: ResponseField) -> Data:
     """Inputs: a literal has a value, all others are mounted unless they say otherwise."""
-    values = field.stored or {}
-    return {name: _input(value, field) for name, value in values.items()}
-
-
-def _input(value: Data, field: ResponseField) -> Data:
-    is_literal = str(value.get("jobInputType")).casefold() == "literal"
-    return render(named("literal-input" if is_literal else "input"), value, field.occasion)
+    answer = {}
+    for name, value in (field.stored or {}).items():
+        is_literal = str(value.get("jobInputType")).casefold() == "literal"
+        shape = named("literal-input" if is_literal else "input")
+        answer[name] = render(shape, value, field.occasion)
+    return answer
 
 
 @computed
@@ -333,10 +330,8 @@ def _frequency(field: ResponseField) -> Data:
 
 @computed
 def _pattern(field: ResponseField) -> Data:
-    """When a recurrence is due; null where it has neither hours nor minutes.
-
-    Origin: azure-ai-ml's recording test_load_recurrence_schedule_no_pattern, February 2024.
-    """
+    """When a recurrence is due; null where it has neither hours nor minutes (azure-ai-ml's
+    recording test_load_recurrence_schedule_no_pattern, February 2024)."""
     if field.stored is None:
         return OMITTED
     is_empty = isinstance(field.stored, Mapping) and not any(field.stored.values())
@@ -357,6 +352,11 @@ def _workspace_name(field: ResponseField) -> Data:
 @computed
 def _workspace_id(field: ResponseField) -> Data:
     return field.occasion.call.scope.id
+
+
+@computed
+def _base(field: ResponseField) -> Data:
+    return field.occasion.call.request.base
 
 
 @computed

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from mlctl.dataclasses import dataclass, field, replace
+from mlctl import source
+from mlctl.dataclasses import dataclass, field
 from mlctl.emulator.http.messages import Request, Response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER
@@ -13,7 +17,6 @@ from mlctl.simulator.control_plane.resources import operations
 
 TIMEOUT = {"x-ms-async-operation-timeout": "PT30M"}
 _NAMED = ("id", "name", "status")
-_TIMED = ("id", "name", "startTime", "endTime", "percentComplete", "status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ class Protocol:
     query: Mapping[str, str] = field(default_factory=dict)
     running: str = "Updating"
     deleting: str = "Updating"
-    keys: tuple[str, ...] = _NAMED
-    last_keys: tuple[str, ...] = _NAMED
+    keys: Sequence[str] = _NAMED
+    last_keys: Sequence[str] = _NAMED
     percent: float = 100.0
     named_by_result: bool = False
     status_as_result: bool = False
@@ -52,50 +55,16 @@ class Protocol:
     overwritten: int = 200
 
 
-_USUAL = Protocol()
-_COMPUTE = Protocol(
-    status="computeOperationsStatus",
-    result="computeOperationsResults",
-    query={"service": "new"},
-    running="InProgress",
-    deleting="InProgress",
-    keys=("status",),
-    last_keys=("status", "percentComplete"),
-    headers={},
-    locates=False,
-    overwritten=201,
-)
-_ONLINE = Protocol(
-    prefix="oeidp",
-    keys=_TIMED,
-    last_keys=_TIMED,
-    percent=0.0,
-    status_as_result=True,
-    overwritten=201,
-)
-PROTOCOLS: Mapping[str, Protocol] = {
-    "compute": _COMPUTE,
-    "compute-instance": _COMPUTE,
-    "batch-endpoint": Protocol(prefix="bebes"),
-    "batch-deployment": Protocol(prefix="bdbes", overwritten=201),
-    "online-endpoint": _ONLINE,
-    "online-deployment": replace(_ONLINE, prefix="odidp"),
-    "schedule": Protocol(
-        prefix="s",
-        digest=True,
-        running="Creating",
-        deleting="Deleting",
-        last_keys=("id", "name", "status", "startTime", "endTime"),
-        named_by_result=True,
-        status_as_result=True,
-        overwritten=201,
-    ),
-}
-
-
+@cache
 def protocol_of(kind: str) -> Protocol:
     """The protocol of a kind."""
-    return PROTOCOLS.get(kind, _USUAL)
+    return Protocol(**_table().get(kind, {}))
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    table: dict[str, Any] = source.plain(Path(__file__).with_suffix(".yml").read_text("utf-8"))
+    return table
 
 
 def operation_url(
@@ -117,7 +86,7 @@ def operation_url(
 
 def result_url(call: Call, token: str) -> str:
     """The URL of the result of what has no status."""
-    return _url(call, _USUAL.result, token, {})
+    return _url(call, Protocol().result, token, {})
 
 
 def _url(call: Call, segment: str, token: str, query: Mapping[str, str]) -> str:

@@ -100,18 +100,13 @@ _PAGE = 5000
 def sas(settings: EmulatorSettings) -> str:
     """A shared access signature for everything stored."""
     signed = {"sv": "2022-11-02", "sr": "c", "sp": "racwdl", "se": "2099-12-31T00:00:00Z"}
-    return urlencode({**signed, "sig": _signature(settings)})
+    return urlencode({**signed, "sig": account_key(settings)})
 
 
 def account_sas(settings: EmulatorSettings) -> str:
     """Return the same, as the service gives it for an account: with the question mark."""
     end = {"se": "2099-12-31T00:00:00Z", "srt": "co", "ss": "bf", "sp": "rcuwdl"}
-    return "?" + urlencode({"sv": "2022-11-02", "sig": _signature(settings), **end})
-
-
-def account_key(settings: EmulatorSettings) -> str:
-    """An account key."""
-    return _signature(settings)
+    return "?" + urlencode({"sv": "2022-11-02", "sig": account_key(settings), **end})
 
 
 def write_blob(call: Call, container: str, name: str, content: bytes) -> None:
@@ -136,7 +131,7 @@ def authorize(call: Call) -> None:
         return
     signature = call.request.query_value("sig")
     bearer = call.request.header("authorization").partition(" ")[2]
-    for presented, expected in ((signature, _signature(call.settings)), (bearer, token)):
+    for presented, expected in ((signature, account_key(call.settings)), (bearer, token)):
         if hmac.compare_digest(presented.encode(), expected.encode()):
             return
     raise Permanent(
@@ -336,6 +331,7 @@ def _meta(headers: Mapping[str, str]) -> dict[str, str]:
     return {name[len(_META) :]: value for name, value in headers.items() if name.startswith(_META)}
 
 
-def _signature(settings: EmulatorSettings) -> str:
+def account_key(settings: EmulatorSettings) -> str:
+    """The key of every account, which signs what it signs."""
     secret = (settings.token or ROOT).encode()
     return base64.b64encode(hmac.new(secret, b"storage", hashlib.sha256).digest()).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from textwrap import fill
+from textwrap import fill, indent
 
 from mlctl import pointer, schema, source
 from mlctl.diagnostics import Rule
@@ -79,7 +79,7 @@ def _explain_kind(kind: Kind) -> str:
         parts.append(f"{head}\n" + _table(_rows(form, kind)))
     returned = [name for name, inner in properties(forms[0]) if _read_only(inner)]
     ignored = f"The service sets {listed(returned, 'and')}; in a file they are ignored."
-    examples = [_indented(source.dump(value), 2) for value in root.get("examples", ())]
+    examples = [indent(source.dump(value), "  ").rstrip("\n") for value in root.get("examples", ())]
     parts += [_paragraph(ignored), *(f"For example\n{text}" for text in examples)]
     parts.append(f"`mlctl explain {kind.name}.FIELD` says more about a field.")
     return "\n\n".join(parts) + "\n"
@@ -286,7 +286,3 @@ def _paragraph(text: str, indent: int = 0) -> str:
         fill(part, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
         for part in text.split("\n\n")
     )
-
-
-def _indented(text: str, by: int) -> str:
-    return "\n".join(" " * by + line for line in text.splitlines())

@@ -138,10 +138,7 @@ def _azure(diagnostic: Diagnostic, report: Report) -> str:
     }
     if diagnostic.primary:
         span = diagnostic.primary.span
-        properties |= {
-            "sourcepath": _path(diagnostic.primary),
-            "linenumber": span.line + 1,
-        }
+        properties |= {"sourcepath": _path(diagnostic.primary), "linenumber": span.line + 1}
         properties["columnnumber"] = span.column + 1
     properties["code"] = diagnostic.rule.code
     settings = ";".join(f"{name}={_setting(str(value))}" for name, value in properties.items())
@@ -236,7 +233,8 @@ def _location(label: Label) -> dict[str, Data]:
         "endLine": span.end_line + 1,
         "endColumn": span.end_column + 1,
     }
-    artifact = {"uri": _uri(span.source.name)}
+    pure = PurePath(span.source.name)
+    artifact = {"uri": pure.as_uri() if pure.is_absolute() else quote(os.fsencode(pure.as_posix()))}
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
@@ -278,12 +276,6 @@ def place(span: Span) -> str:
 def _path(label: Label) -> str:
     """Return the file of a label, with forward slashes."""
     return PurePath(label.span.source.name).as_posix()
-
-
-def _uri(name: str) -> str:
-    """Return a path as a URI reference; absolute paths become `file:` URIs."""
-    pure = PurePath(name)
-    return pure.as_uri() if pure.is_absolute() else quote(os.fsencode(pure.as_posix()))
 
 
 def _starts(text: str) -> Iterator[int]:

@@ -11,17 +11,6 @@ from mlctl.render.forecast import training as training_forecast
 from mlctl.render.forecast.batch import LEGEND, SOURCES, grids, sentence, subject, tornado_table
 from mlctl.render.forecast.words import scalar, time, usd
 from mlctl.render.page import html as page
-from mlctl.render.page.html import (
-    Curves,
-    Histogram,
-    HtmlTable,
-    Page,
-    Part,
-    Prose,
-    Scatter,
-    Timeline,
-    Tornado,
-)
 from mlctl.render.page.svg import Axis, Bar, Curve, Lane, Point, Stretch, Swing
 
 _TICKS = 5
@@ -30,28 +19,30 @@ _LEAST = 1e-9
 
 def batch(data: Mapping[str, Any]) -> str:
     """Return the page of a batch job."""
-    return page.document(Page("Forecast", subject(data["scenario"]), tuple(_parts(data))))
+    return page.document(page.Page("Forecast", subject(data["scenario"]), tuple(_parts(data))))
 
 
 def training(data: Mapping[str, Any]) -> str:
     """Return the page of a training job."""
     lead = training_forecast.subject(data["scenario"])
-    return page.document(Page("Forecast of a training job", lead, tuple(_training_parts(data))))
+    return page.document(
+        page.Page("Forecast of a training job", lead, tuple(_training_parts(data)))
+    )
 
 
 def advice(data: Mapping[str, Any]) -> str:
     """Return the page of advice on a batch job."""
     lead = forecast_advice.subject(data)
-    return page.document(Page("Advice", lead, tuple(_advice_parts(data))))
+    return page.document(page.Page("Advice", lead, tuple(_advice_parts(data))))
 
 
-def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
-    yield Prose("", (sentence(data),))
+def _parts(data: Mapping[str, Any]) -> Iterator[page.Part]:
+    yield page.Prose("", (sentence(data),))
     yield from _compare(data)
     first, means, second = grids(data)
-    yield HtmlTable("Time, chance and cost", *first, LEGEND)
-    yield HtmlTable("Means", *means)
-    yield HtmlTable("Nodes and work", *second)
+    yield page.HtmlTable("Time, chance and cost", *first, LEGEND)
+    yield page.HtmlTable("Means", *means)
+    yield page.HtmlTable("Nodes and work", *second)
     for line in data["timelines"]:
         yield _timeline(line)
     if data["sensitivity"]:
@@ -69,12 +60,12 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
             )
             base = data["sentence"]["low_priority"]["cost"]
             note = "Cost until done; each assumption from low to high, on the same draws."
-            yield Tornado("What it depends on", base, rows, note)
-        yield HtmlTable("Under each assumption", *tornado_table(data))
+            yield page.Tornado("What it depends on", base, rows, note)
+        yield page.HtmlTable("Under each assumption", *tornado_table(data))
     yield _assumptions(data)
 
 
-def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
+def _compare(data: Mapping[str, Any]) -> Iterator[page.Part]:
     """Compare the rows in charts: when they are done, and what they cost."""
     rows = [row for row in data["rows"] if any(at["time_s"] for at in row["curve"])]
     curves = [
@@ -91,7 +82,7 @@ def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
     ends = [*places, deadline] if deadline else places
     axis = Axis("time until done, logarithmic", time(min(ends)), time(max(ends)))
     line = (f"deadline {time(deadline)}", log(deadline)) if deadline else None
-    yield Curves("Done by when", tuple(curves), axis, line)
+    yield page.Curves("Done by when", tuple(curves), axis, line)
     means = {row["name"]: row["until_done"] for row in rows if row["until_done"]["cost"]}
     pairs = {name: (of["time_s"]["value"], of["cost"]["value"]) for name, of in means.items()}
     points = tuple(
@@ -99,7 +90,7 @@ def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
         for name, (at, cost) in pairs.items()
     )
     times, costs = zip(*pairs.values(), strict=True)
-    yield Scatter(
+    yield page.Scatter(
         "What it costs until done, and how long that takes",
         points,
         Axis("time until done, on average", time(min(times)), time(max(times))),
@@ -108,11 +99,11 @@ def _compare(data: Mapping[str, Any]) -> Iterator[Part]:
     )
 
 
-def _training_parts(data: Mapping[str, Any]) -> Iterator[Part]:
-    yield HtmlTable("Time, chance and cost", *training_forecast.rows(data))
+def _training_parts(data: Mapping[str, Any]) -> Iterator[page.Part]:
+    yield page.HtmlTable("Time, chance and cost", *training_forecast.rows(data))
     intervals = training_forecast.intervals(data)
     if intervals is not None:
-        yield HtmlTable("Checkpoint intervals", *intervals[1], intervals[0])
+        yield page.HtmlTable("Checkpoint intervals", *intervals[1], intervals[0])
     for row in data["rows"]:
         every = training_forecast.every(row["checkpoint_every"])
         title = f"Time to the end: {row['name']}, checkpoint every {every}"
@@ -122,15 +113,15 @@ def _training_parts(data: Mapping[str, Any]) -> Iterator[Part]:
             Bar(f"{time(bin_['from_s'])} – {time(bin_['to_s'])}", bin_["runs"], str(bin_["runs"]))  # noqa: RUF001  # a range
             for bin_ in bins
         )
-        yield Histogram(title.replace("every never", "never"), rows, note)
+        yield page.Histogram(title.replace("every never", "never"), rows, note)
     yield _assumptions(data)
 
 
-def _advice_parts(data: Mapping[str, Any]) -> Iterator[Part]:
-    yield Prose("", tuple(forecast_advice.recommendation(data)))
-    yield HtmlTable("Configurations", *forecast_advice.rows(data))
+def _advice_parts(data: Mapping[str, Any]) -> Iterator[page.Part]:
+    yield page.Prose("", tuple(forecast_advice.recommendation(data)))
+    yield page.HtmlTable("Configurations", *forecast_advice.rows(data))
     if len(data["options"]) > 1:
-        yield HtmlTable("Considered", *forecast_advice.options(data))
+        yield page.HtmlTable("Considered", *forecast_advice.options(data))
     if forecast_advice.points(data):
         marks = forecast_advice.points(data)
         points = tuple(  # a label beside a mark must be short: the table has the rest
@@ -142,7 +133,7 @@ def _advice_parts(data: Mapping[str, Any]) -> Iterator[Part]:
             for mark in marks
         )
         across, up = forecast_advice.ends(data)
-        yield Scatter(
+        yield page.Scatter(
             "Cost until done against the time",
             points,
             Axis("95th percentile of the time until done", *across),
@@ -152,7 +143,7 @@ def _advice_parts(data: Mapping[str, Any]) -> Iterator[Part]:
     yield _assumptions(data)
 
 
-def _timeline(line: Mapping[str, Any]) -> Timeline:
+def _timeline(line: Mapping[str, Any]) -> page.Timeline:
     lanes = tuple(
         Lane(
             f"node {node['node']}",
@@ -165,10 +156,10 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
     length = line["seconds"]
     ticks = tuple(time(length * at / (_TICKS - 1)) for at in range(_TICKS))
     title = f"The {line['quantile']} history ({line['row']}, run {line['run']})"
-    return Timeline(title, length, lanes, ticks)
+    return page.Timeline(title, length, lanes, ticks)
 
 
-def _assumptions(data: Mapping[str, Any]) -> HtmlTable:
+def _assumptions(data: Mapping[str, Any]) -> page.HtmlTable:
     rows = tuple(
         (
             assumption["name"],
@@ -179,6 +170,6 @@ def _assumptions(data: Mapping[str, Any]) -> HtmlTable:
         for assumption in data["assumptions"]
     )
     note = f"{SOURCES}."
-    return HtmlTable(
+    return page.HtmlTable(
         "Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False
     )

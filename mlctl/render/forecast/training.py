@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlctl.render.forecast.batch import assumptions
-from mlctl.render.forecast.words import Grid, chance, grid, plain_usd, time, value_of
+from mlctl.render.forecast.words import Column, Grid, cells, chance, grid, plain_usd, time, value_of
 from mlctl.render.terminal.terminal import Style, Styler, clean
 from mlctl.schema.text import counted
 
@@ -36,39 +36,25 @@ def subject(of: Mapping[str, Any]) -> str:
 
 def rows(data: Mapping[str, Any]) -> Grid:
     """Return the rows as table cells."""
-    heads = (
-        *(
-            "",
-            "every",
-            "mean",
-            "p50",
-            "p95",
-            "P(cancelled)",
-            "P(not done)",
-            "cost USD",
-            "else spent",
-        ),
-        *("restarts", "points", "repeated", "lost node-h", "exact mean"),
-    )
-    return heads, tuple(_row(row) for row in data["rows"])
+    return cells(_COLUMNS, data["rows"])
 
 
-def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    times, exact = row["time_s"], row["exact"]
-    return (
-        clean(row["name"]),
-        every(row["checkpoint_every"]),
-        *(time(value_of(times[name])) for name in ("mean", "p50", "p95")),
-        chance(row["cancelled"]),
-        chance(row["not_done"]),
-        plain_usd(value_of(row["cost"])),
-        plain_usd(value_of(row["spent"])),
-        f"{row['interruptions']['value']:.2f}",
-        f"{row['points']['value']:.1f}",
-        f"{row['repeated_points']:.1f}",
-        f"{row['lost_node_hours']:.3f}",
-        "-" if exact is None else time(exact["time_s"]),
-    )
+_COLUMNS: tuple[Column, ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("every", lambda row: every(row["checkpoint_every"])),
+    ("mean", lambda row: time(value_of(row["time_s"]["mean"]))),
+    ("p50", lambda row: time(value_of(row["time_s"]["p50"]))),
+    ("p95", lambda row: time(value_of(row["time_s"]["p95"]))),
+    ("P(cancelled)", lambda row: chance(row["cancelled"])),
+    ("P(not done)", lambda row: chance(row["not_done"])),
+    ("cost USD", lambda row: plain_usd(value_of(row["cost"]))),
+    ("else spent", lambda row: plain_usd(value_of(row["spent"]))),
+    ("restarts", lambda row: f"{row['interruptions']['value']:.2f}"),
+    ("points", lambda row: f"{row['points']['value']:.1f}"),
+    ("repeated", lambda row: f"{row['repeated_points']:.1f}"),
+    ("lost node-h", lambda row: f"{row['lost_node_hours']:.3f}"),
+    ("exact mean", lambda row: time(row["exact"] and row["exact"]["time_s"])),
+)
 
 
 def every(steps: int) -> str:
@@ -88,16 +74,15 @@ def intervals(data: Mapping[str, Any]) -> tuple[str, Grid] | None:
     )
     rate = f"{document['losses_per_hour']:.3g} interruptions an hour"
     title = f"checkpoint intervals in {clean(document['weather'])} ({rate}), {method}"
-    lines = tuple(
-        (
-            interval["name"],
-            every(interval["checkpoint_every"]),
-            time(value_of(interval["time_s"])),
-            _saved(interval["saves_s"]),
-        )
-        for interval in document["rows"]
-    )
-    return title, (("", "every", "mean", "slower than the best by"), lines)
+    return title, cells(_INTERVALS, document["rows"])
+
+
+_INTERVALS: tuple[Column, ...] = (
+    ("", lambda row: row["name"]),
+    ("every", lambda row: every(row["checkpoint_every"])),
+    ("mean", lambda row: time(value_of(row["time_s"]))),
+    ("slower than the best by", lambda row: _saved(row["saves_s"])),
+)
 
 
 def _intervals(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:

@@ -110,7 +110,7 @@ def node_of(leaf: DiffLeaf) -> DiffNode:
 
 def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
     """Render the parts of an object, with aligned values."""
-    rows = [(_key(name), part, _is_short(part)) for name, part in branch.parts.items()]
+    rows = [(_string(name), part, _is_short(part)) for name, part in branch.parts.items()]
     room = max((len(key) for key, _, short in rows if short), default=0) + 1
     margin = " " * indent
     for key, part, short in rows:
@@ -142,6 +142,7 @@ def scalar(value: Data) -> str:
     return _quoted(value)
 
 
+@lru_cache(maxsize=1024)  # fields of a kind, and values that many resources share
 def _string(value: str) -> str:
     plain = _PLAIN.fullmatch(value) and value.isprintable()
     if plain and value.casefold() not in _WORDS and not _BROKEN.search(value):
@@ -162,11 +163,6 @@ def _visible(character: str) -> str:
         return character
     code = ord(character)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004  # the BMP
-
-
-@lru_cache(maxsize=1024)
-def _key(name: str) -> str:
-    return _string(name)  # most names are fields of a kind
 
 
 def _is_short(part: DiffNode) -> bool:
@@ -223,7 +219,7 @@ def _listed(value: Data) -> list[str]:
 
 def _flow(value: Mapping[str, Data]) -> str:
     """Format a mapping in a list on one line: `key: value`, in braces if there are several."""
-    text = ", ".join(f"{_key(str(key))}: {scalar(inner)}" for key, inner in value.items())
+    text = ", ".join(f"{_string(str(key))}: {scalar(inner)}" for key, inner in value.items())
     return text if len(value) == 1 else f"{{{text}}}"
 
 

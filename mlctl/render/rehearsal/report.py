@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -154,15 +154,13 @@ def _training_run(run: Trained) -> dict[str, Data]:
 
 def training_junit(rehearsal: TrainingRehearsal) -> str:
     """Return a suite with a case for the calm run and one per kill."""
-    cases = [_case("calm", [item for item in rehearsal.evidence if item.kill is None])]
+    runs: list[tuple[str, tuple[int, ...]]] = []
     for number, cuts, run in rehearsal.runs:
         moment = "while a file is written" if cuts[0].halves else "at some line"
-        evidence = [item for item in rehearsal.evidence if item.kill == number]
-        lost = sum(life.lost for life in run.lives)
-        losses = counted(lost, "loss", "losses")
+        losses = counted(sum(life.lost for life in run.lives), "loss", "losses")
         name = f"kill {number}: {moment}" if len(cuts) == 1 else f"weather: {losses}"
-        cases.append(_case(name, evidence))
-    return _suite(cases)
+        runs.append((name, (number,)))
+    return _suite(rehearsal.evidence, runs)
 
 
 def _kills(rehearsal: Rehearsal) -> str:
@@ -231,21 +229,23 @@ def _run(outcome: RehearsalOutcome) -> Data:
     }
 
 
-def as_junit(rehearsal: Rehearsal, evidence: tuple[Evidence, ...]) -> str:
+def as_junit(rehearsal: Rehearsal) -> str:
     """Return a suite with a case for the calm runs and one per run with losses."""
-    numbers = [tuple(kill.loss.number for kill in run.kills) for run in rehearsal.runs]
+    runs: list[tuple[str, tuple[int, ...]]] = []
+    for run in rehearsal.runs:
+        losses = [kill.loss for kill in run.kills]
+        moments = [f"kill {loss.number}: node {loss.node + 1} {loss.moment}" for loss in losses]
+        name = ", ".join(moments) or "weather without a loss"
+        runs.append((name, tuple(loss.number for loss in losses)))
+    return _suite(rehearsal.evidence, runs)
+
+
+def _suite(evidence: Sequence[Evidence], runs: Iterable[tuple[str, tuple[int, ...]]]) -> str:
+    """Return a suite of the calm runs, and of runs by their names and the numbers of kills."""
     cases = [_case("calm", [item for item in evidence if item.kill is None])]
-    for run, kills in zip(rehearsal.runs, numbers, strict=True):
-        of_run = [item for item in evidence if item.kill in kills]
-        moments = ", ".join(
-            f"kill {kill.loss.number}: node {kill.loss.node + 1} {kill.loss.moment}"
-            for kill in run.kills
-        )
-        cases.append(_case(moments or "weather without a loss", of_run))
-    return _suite(cases)
-
-
-def _suite(cases: list[str]) -> str:
+    cases += [
+        _case(name, [item for item in evidence if item.kill in kills]) for name, kills in runs
+    ]
     failed = sum("<failure" in case for case in cases)
     head = f'<testsuite name="mlctl rehearse" tests="{len(cases)}" failures="{failed}">'
     return (

@@ -149,14 +149,4 @@ def _add_ended_jobs(db: Connection, event: int, jobs: Iterable[tuple[str, Any]])
     )
 
 
-def check_ended_jobs(db: Connection) -> None:
-    """Read all rows.
-
-    Raises:
-        Exception: one is damaged.
-    """
-    for (text,) in db.execute("SELECT state FROM ended_jobs").fetchall():
-        snapshot.load_job(json.loads(text))
-
-
 _encode = json.JSONEncoder(separators=(",", ":")).encode

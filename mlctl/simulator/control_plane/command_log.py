@@ -72,11 +72,6 @@ def create_command(
     return {**command, "spec": {**command["spec"], "quotas": quotas}} if quotas else command
 
 
-def quotas_command(limits: Mapping[str, int]) -> CommandData:
-    """Return the command that sets the limits of core quotas, by the engine's names."""
-    return {"is": "SetQuotas", "limits": [list(limit) for limit in limits.items()]}
-
-
 def delete_command(workspace_id: int, address: Address) -> CommandData | None:
     """Return the command that deletes a cluster or pool; None for other kinds."""
     command = behaviour_of(kind_of(address)).delete_command

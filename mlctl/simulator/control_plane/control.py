@@ -182,7 +182,8 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
             rows.set_quota_limit(db, subscription, location, name, limit)
         if cores:
             now = workspace.state(db).now
-            command_log.append(db, now, command_log.quotas_command(cores), quiet=True)
+            command = {"is": "SetQuotas", "limits": [list(limit) for limit in cores.items()]}
+            command_log.append(db, now, command, quiet=True)
 
 
 def add_fault(workspace: WorkspaceHandle, fault: AnyFault) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from mlctl.dataclasses import Field, fields, replace
@@ -41,34 +42,12 @@ def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Return every setting with its value and source: the engine's, then the control plane's."""
     with replay.current(workspace.store) as world:
         engine_parameters = [*assumptions(world.settings), *views.list_assumptions(world)]
-    settings = workspace.current.settings
-    return [
-        *engine_parameters,
-        *(Parameter(name, getattr(settings, name), *origin) for name, origin in _OWN.items()),
-    ]
+    return [*engine_parameters, *_own_parameters(workspace.current.settings)]
 
 
-# Of the control plane, by name: where its value comes from, and what it means.
-_OWN = {
-    "quota_refuses": (
-        "R",
-        "min: max(min_instances, 1) nodes must fit the limit; max: max_instances what others leave",
-    ),
-    "busy_endpoints": (
-        "CC",
-        "which endpoints refuse a write while another operation goes on at or under them:"
-        " online, all, none",
-    ),
-    "reuse_steps": (
-        "R",
-        "a step of a pipeline that ran with the same component and inputs does not run again",
-    ),
-    "gpu_family_cores": (
-        "A",
-        "quota of dedicated cores of each VM family with GPUs: a node of any size fits, as"
-        " published scripts expect; in a new subscription of Azure most start with 0",
-    ),
-}
+def _own_parameters(settings: CloudSettings) -> Iterator[Parameter]:
+    """Return the settings of the control plane, which are in a table of their own."""
+    return assumptions(settings, Path(__file__).with_suffix(".csv"))
 
 
 def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) -> SimulationSettings:
@@ -77,11 +56,7 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
     Raises:
         ServiceError: there is no such setting, or a value is not valid.
     """
-    slots = {slot.name: slot for slot in fields(SimulationSettings)}
-    for name in changes:
-        if name not in slots:
-            raise bad(f"There is no setting `{name}`; there is: {', '.join(slots)}.")
-    read: dict[str, Any] = {name: _read(slots[name], value) for name, value in changes.items()}
+    read = _read_changes({slot.name: slot for slot in fields(SimulationSettings)}, changes)
     changed = replace(settings, **read)
     try:
         check_settings(changed)
@@ -109,16 +84,11 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
     Raises:
         ServiceError: there is no such setting, or a value is not valid.
     """
-    engine_names = [slot.name for slot in fields(SimulationSettings)]
-    own_slots = {slot.name: slot for slot in fields(CloudSettings) if slot.name in _OWN}
-    for name in changes:
-        if name not in {*engine_names, *own_slots}:
-            raise bad(
-                f"There is no setting `{name}`; there is: {', '.join([*engine_names, *own_slots])}."
-            )
-    mine: dict[str, Any] = {
-        name: _read(own_slots[name], value) for name, value in changes.items() if name in own_slots
-    }
+    own_names = [parameter.name for parameter in _own_parameters(CloudSettings())]
+    own_slots = {slot.name: slot for slot in fields(CloudSettings) if slot.name in own_names}
+    slots = {slot.name: slot for slot in fields(SimulationSettings)} | own_slots
+    read = _read_changes(slots, changes)
+    mine = {name: value for name, value in read.items() if name in own_slots}
     engine_changes = {name: value for name, value in changes.items() if name not in own_slots}
     with _engine_transaction(workspace) as transaction:
         if engine_changes:
@@ -238,6 +208,13 @@ def _whole(text: str) -> int:
 
 
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _read_changes(slots: Mapping[str, Field[Any]], changes: Mapping[str, object]) -> dict[str, Any]:
+    for name in changes:
+        if name not in slots:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join(slots)}.")
+    return {name: _read(slots[name], value) for name, value in changes.items()}
 
 
 def _read(slot: Field[Any], value: object) -> object:

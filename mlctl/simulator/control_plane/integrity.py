@@ -108,9 +108,10 @@ def _engine(db: Connection) -> None:
 
 
 def _ended_jobs(db: Connection) -> None:
-    from mlctl.simulator.control_plane import checkpoints  # noqa: PLC0415 - loads the engine
+    from mlctl.simulator.engine import snapshot  # noqa: PLC0415 - as above
 
-    checkpoints.check_ended_jobs(db)
+    for (text,) in db.execute("SELECT state FROM ended_jobs").fetchall():
+        snapshot.load_job(json.loads(text))
 
 
 def _objects(query: str) -> Check:

@@ -120,8 +120,7 @@ def store(
     else:
         resource = old.id
         rows.update_resource(db, resource, new, "Succeeded")
-        rows.drop_references(db, resource)
-        rows.drop_claims(db, resource)
+        rows.drop_references_and_claims(db, resource)
     if not excess:
         rows.add_claims(db, resource, state.scope.subscription, claims)
     rows.add_references(db, resource, references.references_of(state.scope, kind, new))

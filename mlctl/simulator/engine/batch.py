@@ -185,6 +185,9 @@ def _advance_one_by_one(
     attempts, times, end, detail = job.attempts_by_end, job.times, horizon[0], world.detail
     failing, limit = job.attempts_to_fail, job.spec.timeout_s
     is_smooth = not (failing or job.has_timeouts)
+    latest = attempts[-1][0]  # what ends then or later comes last, unless a timeout is there
+    if attempts[-1][1] != DONE_FIRST:
+        latest = nextafter(latest, inf)
     for number, fresh in enumerate(queued, world.number + 1):
         attempt = attempts[0]
         at, late, _, batch, slot = attempt
@@ -194,7 +197,13 @@ def _advance_one_by_one(
         if not is_smooth and (late or batch in failing or seconds > limit):
             return number - world.number - 1
         del attempts[0]
-        insort(attempts, (at + seconds, DONE_FIRST, number, fresh, slot))
+        ends = at + seconds
+        begun = (ends, DONE_FIRST, number, fresh, slot)
+        if ends >= latest:
+            attempts.append(begun)
+            latest = ends
+        else:
+            insort(attempts, begun)
         if detail:
             world.now = at
             retry.log_mini_batch(world, "MB_DONE", job, batch, slot)

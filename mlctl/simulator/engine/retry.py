@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from operator import itemgetter
 
 from mlctl.simulator.engine import nodes, rules, sampling
@@ -93,7 +94,7 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
     lost.sort(key=itemgetter(4))
     batches, starts = [], []
     for attempt in lost:
-        job.attempts_by_end.remove(attempt)
+        del job.attempts_by_end[bisect_left(job.attempts_by_end, attempt)]
         at, _, _, batch, slot = attempt
         starts.append(at - min(job.times[batch], job.spec.timeout_s))
         job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1

@@ -188,6 +188,7 @@ def job(world: World, name: str) -> JobView:
         raise EngineError(f"there is no job `{name}`")
     parts = list(usage.parts(world, shown_job))
     used = [usage.job_node_seconds(world, part) for part in parts]
+    seconds = seconds_to_come(world, shown_job) if isinstance(shown_job, jobs.ClusterJob) else None
     return JobView(
         name=shown_job.name,
         status=shown_job.status,
@@ -208,13 +209,8 @@ def job(world: World, name: str) -> JobView:
         if isinstance(shown_job, jobs.TrainingJob)
         else None,
         waits_for=waits_for(world, shown_job) if isinstance(shown_job, jobs.ClusterJob) else None,
-        cost_to_come=_cost_to_come(world, shown_job),
+        cost_to_come=None if seconds is None else usage.cost(seconds, shown_job.price),
     )
-
-
-def _cost_to_come(world: World, job: jobs.AnyJob) -> float | None:
-    seconds = seconds_to_come(world, job) if isinstance(job, jobs.ClusterJob) else None
-    return None if seconds is None else usage.cost(seconds, job.price)
 
 
 def pool(world: World, name: str) -> PoolView:
@@ -245,13 +241,7 @@ def _members(world: World, group: jobs.GroupJob) -> Mapping[str, jobs.JobStatus]
 
 
 def _mini_batches(job: jobs.BatchJob) -> MiniBatchCounts:
-    return MiniBatchCounts(
-        total=job.total,
-        completed=job.done,
-        failed=job.failed,
-        attempts=job.attempts,
-        failed_files=job.failed_files,
-    )
+    return MiniBatchCounts(job.total, job.done, job.failed, job.attempts, job.failed_files)
 
 
 def _training(job: jobs.TrainingJob, now: float) -> TrainingProgress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 import subprocess
 import sys
 from contextlib import suppress
@@ -28,6 +29,11 @@ from tests.builders.azure import (
     says,
 )
 from tests.builders.bodies import CPU, ENDPOINT, cluster
+from tests.builders.served import Served
+
+requests = pytest.importorskip("requests", reason="the azure extra is not installed")
+from mlctl.backends.azure import arm  # noqa: E402
+from mlctl.backends.azure.retry import Clock  # noqa: E402
 
 COMPUTE = "GET */computes/cpu-cluster"
 
@@ -291,3 +297,30 @@ def test_the_libraries_of_azure_print_nothing_of_their_own() -> None:
     )
     child = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert child.stderr == b""
+
+
+def test_connections_to_all_hosts_share_what_they_trust() -> None:
+    adapter = arm._pooled_transport().session.get_adapter("https://one.test")
+    contexts = set()
+    for url in ("https://one.test/", "https://two.test/"):
+        request = requests.Request("GET", url).prepare()
+        pool = adapter.get_connection_with_tls_context(request, verify=True)
+        adapter.cert_verify(pool, url, verify=True, cert=None)
+        assert (pool.ca_certs, pool.cert_reqs) == (None, "CERT_REQUIRED")
+        contexts.add(pool.conn_kw["ssl_context"])
+    (context,) = contexts
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.get_ca_certs()
+
+
+def test_who_is_not_trusted_gets_no_request(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = f"{served.told['url']}/metadata/endpoints?api-version=2022-09-01"
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", served.told["ca_file"])
+    with arm.open_public(Clock()) as fetch:
+        assert fetch(metadata)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", requests.certs.where())
+    with arm.open_public(Clock()) as fetch, pytest.raises(ServiceError):
+        fetch(metadata)

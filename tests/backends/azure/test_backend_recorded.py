@@ -38,6 +38,7 @@ def test_the_backend_takes_what_was_recorded(capsys: pytest.CaptureFixture[str])
     assert score.whole >= 0.9 * score.cards  # all others deviate as listed
 
 
+@pytest.mark.slow
 def test_what_is_listed_as_deviating_still_deviates() -> None:
     for each in listed(Direction.BACKEND):
         found = [

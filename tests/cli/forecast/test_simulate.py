@@ -257,6 +257,7 @@ def test_a_job_that_fails_says_so_beside_what_is_cancelled(mlctl: Run, sample: P
         assert mlctl(*line, "-o", output).code == 0
 
 
+@pytest.mark.slow
 def test_as_many_runs_as_the_precision_needs(mlctl: Run, sample: Path) -> None:
     flags = ("--files", "100", "--seconds-per-file", "60", "--precision", "0.03")
     rows = forecast(mlctl, sample, *flags, "--tier", "low_priority")

@@ -42,12 +42,13 @@ STAGE = (
 )
 FOREVER = ("emulator", "studio")  # they run until they are stopped
 ONLINE = ("catalog", "refresh")  # asks Azure
-SLOW = {"simulate", "advise", "rehearse", "finish"}  # many histories, or processes of their own
+# Many histories, or processes of their own.
+SLOW = {"simulate", "advise", "rehearse", "finish", "mcp", "job verify"}
 EXAMPLES = [
     pytest.param(
         example,
         id=f"{' '.join(path)}-{number}",
-        marks=[pytest.mark.slow] if path[0] in SLOW else [],
+        marks=[pytest.mark.slow] if {path[0], " ".join(path)} & SLOW else [],
     )
     for path in COMMANDS
     if path[0] not in FOREVER and path != ONLINE

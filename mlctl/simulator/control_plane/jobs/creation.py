@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 
 from mlctl.kinds.address import Address
-from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.jobs import (
@@ -69,7 +67,7 @@ def check(workspace: WorkspaceHandle, request: JobRequest) -> str:
 def _create(transaction: WorkspaceTransaction, request: JobRequest) -> JobRecord:
     kind = str(request.properties.get("jobType"))
     if kind not in _SUBMIT:
-        text = f"The simulated cloud runs {_enumerate(_SUBMIT)} jobs, not `{kind}`."
+        text = f"The simulated cloud runs command, pipeline and sweep jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
     prefix, submit = _SUBMIT[kind]
     workloads.check(request.workload)
@@ -109,11 +107,6 @@ def invoke(workspace: WorkspaceHandle, invocation: Invocation) -> JobRecord:
                 row.name, properties, invocation.workload, invocation.workload_name, invocation.ran
             ),
         )
-
-
-def _enumerate(words: Mapping[str, Data]) -> str:
-    *first_words, last = (word.lower() for word in words)
-    return f"{', '.join(first_words)} and {last}"
 
 
 def submit_pool_job(

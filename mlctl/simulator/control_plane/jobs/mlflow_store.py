@@ -21,31 +21,6 @@ FOLDER = "mlruns"  # of the store, in that of a job
 _EXPERIMENT = "0"
 _PARENT = "mlflow.parentRunId"
 _FIELD = re.compile(r"^(\w+): '?(.*?)'?$", re.MULTILINE)
-_EXPERIMENT_YML = """\
-artifact_location: {at}
-creation_time: 0
-experiment_id: '0'
-last_update_time: 0
-lifecycle_stage: active
-name: Default
-"""
-_RUN_YML = """\
-artifact_uri: {at}
-end_time: null
-entry_point_name: ''
-experiment_id: '0'
-lifecycle_stage: active
-run_id: '{run}'
-run_name: '{run}'
-run_uuid: '{run}'
-source_name: ''
-source_type: 4
-source_version: ''
-start_time: {began}
-status: 1
-tags: []
-user_id: ''
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +76,10 @@ def begin_run(store: Path, run: str, artifacts: Path | None = None, began: int =
     experiment = store / _EXPERIMENT
     for name in ("metrics", "params", "tags", "artifacts"):
         (experiment / run / name).mkdir(parents=True)
-    text = _EXPERIMENT_YML.format(at=experiment.as_uri())
+    text = _template("mlflow_experiment.yml").format(at=experiment.as_uri())
     (experiment / "meta.yaml").write_text(text, encoding="utf-8")
     at = (artifacts or experiment / run / "artifacts").as_uri()
-    text = _RUN_YML.format(at=at, run=run, began=began)
+    text = _template("mlflow_run.yml").format(at=at, run=run, began=began)
     (experiment / run / "meta.yaml").write_text(text, encoding="utf-8")
 
 
@@ -145,6 +120,10 @@ def metric_values(name: str, file: Path) -> Iterator[MetricValue]:
         words = line.split()
         with suppress(ValueError, IndexError):  # half a line
             yield MetricValue(name, float(words[1]), int(words[0]), int(words[2]))
+
+
+def _template(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _meta(folder: Path) -> dict[str, str]:
@@ -204,11 +183,6 @@ def find_run(items: BlobStore, scope: Scope, run: str) -> dict[str, Data] | None
     """Return the `info`, `params` and `tags` of a run; None if nothing was logged to it."""
     item = items.find(ItemKind.RUN, f"{scope}/{run}")
     return None if item is None else dict(item.note)
-
-
-def forget_run(items: BlobStore, scope: Scope, run: str) -> None:
-    """Delete a run."""
-    items.delete(ItemKind.RUN, f"{scope}/{run}")
 
 
 def run_names(items: BlobStore, scope: Scope) -> list[str]:

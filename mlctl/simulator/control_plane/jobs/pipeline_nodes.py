@@ -84,7 +84,6 @@ def _texts(data: Data) -> Iterator[str]:
             yield from _texts(value)
 
 
-_PLACES = ("name", "componentId", "computeId", "inputs", "outputs", "_source")
 _FILES, _TABLE = 10, "mltable"  # files of a mini-batch, unless said otherwise
 _DEFAULT_TIMEOUT = 60  # seconds; of a mini-batch (azure-ai-ml, parallel jobs)
 
@@ -107,11 +106,6 @@ class PipelineNode:
     def is_pipeline(self) -> bool:
         """Whether it is a pipeline whose steps are known."""
         return self.kind == "pipeline" and bool(self.component.get("jobs"))
-
-    @property
-    def job_type(self) -> str:
-        """Return ARM's type of the job."""
-        return {"pipeline": "Pipeline", "sweep": "Sweep"}.get(self.kind, "Command")
 
     @property
     def component_id(self) -> str | None:
@@ -143,11 +137,6 @@ class PipelineNode:
             **arm_body.section(self.component, "outputs"),
             **arm_body.section(self.data, "outputs"),
         }
-
-    @property
-    def own_fields(self) -> dict[str, Data]:
-        """Return the step's own settings of its work."""
-        return {key: value for key, value in self.data.items() if key not in _PLACES}
 
     def setting(self, name: str) -> Data:
         """Return a setting of the step, or else of its component."""

@@ -26,6 +26,8 @@ from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec, TrainingSpec
 
 _STEP_RUN = "azureml.StepRun"
+_JOB_TYPES = {"pipeline": "Pipeline", "sweep": "Sweep"}
+_PLACES = ("name", "componentId", "computeId", "inputs", "outputs", "_source")  # of a step
 
 
 def submit(transaction: WorkspaceTransaction, row: JobRow, request: JobRequest) -> JobRecord:
@@ -189,9 +191,8 @@ class _Plan:
             "properties": free,
             "tags": {"azureml.nodeid": name[:8], "azureml.pipeline": outer.parent},
         }
-        return JobRow(
-            name, node.job_type, None, None, self.transaction.state.now, note, outer.parent
-        )
+        job_type, now = _JOB_TYPES.get(node.kind, "Command"), self.transaction.state.now
+        return JobRow(name, job_type, None, None, now, note, outer.parent)
 
     def _name(self, path: str) -> str:
         state = self.transaction.state
@@ -248,7 +249,8 @@ def key(node: PipelineNode, inputs: Mapping[str, str]) -> str:
     """
     if str(node.component.get("is_deterministic", True)).casefold() == "false":
         return ""
-    identity = [node.component_id, node.own_fields, dict(inputs)]
+    own_fields = {name: value for name, value in node.data.items() if name not in _PLACES}
+    identity = [node.component_id, own_fields, dict(inputs)]
     return sha256(json.dumps(identity, sort_keys=True))
 
 

@@ -105,14 +105,6 @@ def save(db: Connection, name: str, workload: Workload) -> None:
     db.execute("INSERT OR REPLACE INTO workloads VALUES (?, ?)", (name, text))
 
 
-def find(db: Connection, name: str) -> Workload | None:
-    """Return the workload of that name, with default figures for those not set."""
-    row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
-    if row is None:
-        return DEFAULT_WORKLOAD if name == DEFAULT_NAME else None
-    return _read(json.loads(row[0])).over(DEFAULT_WORKLOAD)
-
-
 def find_stored(db: Connection, name: str) -> Workload:
     """Return what was set of a workload, without default figures."""
     row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
@@ -120,17 +112,16 @@ def find_stored(db: Connection, name: str) -> Workload:
 
 
 def get(db: Connection, name: str) -> Workload:
-    """Return the workload of that name, as `find` does.
+    """Return the workload of that name, with default figures for those not set.
 
     Raises:
         ServiceError: there is none (404); lists those that exist.
     """
-    workload = find(db, name)
-    if workload is None:
+    if name not in names(db):
         existing = ", ".join(f"`{existing_name}`" for existing_name in names(db))
         text = f"There is no workload `{name}`; there is: {existing}."
         raise NotFound("WorkloadNotFound", text)
-    return workload
+    return find_stored(db, name).over(DEFAULT_WORKLOAD)
 
 
 def part_workload(db: Connection, part: str, name: str) -> Workload:

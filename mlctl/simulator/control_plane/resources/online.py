@@ -75,17 +75,9 @@ def _normalize_collector(properties: dict[str, Data]) -> None:
     collections = arm_body.section(collector, "collections")
     if not collections:
         raise bad("`dataCollector.collections` must not be empty.")
-    collector["collections"] = {
-        name: {**collection, "dataCollectionMode": _mode(collection)}
-        for name, collection in (
-            (name, arm_body.section(collections, name)) for name in collections
-        )
-    }
-
-
-def _mode(collection: Mapping[str, Data]) -> str:
-    mode = collection.get("dataCollectionMode", "Disabled")
-    return arm_body.enum_value(mode, _ACCESS, "dataCollectionMode")
+    collector["collections"] = {name: arm_body.section(collections, name) for name in collections}
+    for collection in collector["collections"].values():
+        arm_body.set_enum(collection, "dataCollectionMode", _ACCESS, "Disabled")
 
 
 def _shares(

@@ -6,7 +6,7 @@ Every function takes the connection of a transaction or of a read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any
@@ -167,11 +167,13 @@ def find_all(
     out: dict[Address, StoredResource] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
-        if address.is_newest:
-            newest = find(db, workspace_id, address)
-            out |= {address: newest} if newest else {}
+        if address.is_newest or len(addresses) == 1:
+            resource = find(db, workspace_id, address)
+            out |= {address: resource} if resource else {}
         else:
             exact[address] = address
+    if not exact:
+        return out
     keys = json.dumps([key(address) for address in exact])
     for row in db.execute(
         _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
@@ -198,6 +200,11 @@ def list_resources(
     yield from map(_resource, rows)
 
 
+def select(db: Connection, condition: str, arguments: Sequence[Data]) -> list[StoredResource]:
+    """Return the resources that meet a condition in SQL."""
+    return [*map(_resource, db.execute(_FOUND + condition, arguments).fetchall())]
+
+
 def has_schedules(db: Connection) -> bool:
     """Whether there is a schedule in any workspace; asked whenever the clock moves on."""
     query = "SELECT 1 FROM resources WHERE key >= 'schedule/' AND key < 'schedule0' LIMIT 1"
@@ -211,15 +218,14 @@ def list_page(
     parent: str | None,
     position: tuple[str, int],
     limit: int,
-) -> Iterator[StoredResource]:
+) -> list[StoredResource]:
     """List at most `limit` resources of a kind and parent, after a (lower-case name, row id)."""
-    read = db.execute(
-        _FOUND
-        + "WHERE workspace = ? AND kind = ? AND collection = ? AND (lower(name), id) > (?, ?)"
-        " ORDER BY lower(name), id LIMIT ?",
-        (workspace_id, kind, collection_key(Address(kind, "", parent)), *position, limit),
+    condition = (
+        "WHERE workspace = ? AND kind = ? AND collection = ? AND (lower(name), id) > (?, ?)"
+        " ORDER BY lower(name), id LIMIT ?"
     )
-    yield from map(_resource, read.fetchall())
+    collection = collection_key(Address(kind, "", parent))
+    return select(db, condition, (workspace_id, kind, collection, *position, limit))
 
 
 def find_code(db: Connection, workspace_id: int, sha256: str) -> Address | None:
@@ -297,11 +303,6 @@ def add_references(db: Connection, resource: int, needed: Iterable[Address]) -> 
         db.executemany("INSERT OR IGNORE INTO resource_references VALUES (?, ?)", pairs)
 
 
-def drop_references(db: Connection, resource: int) -> None:
-    """Remove the references of a resource."""
-    db.execute("DELETE FROM resource_references WHERE resource = ?", (resource,))
-
-
 def referrers(db: Connection, workspace_id: int, address: Address) -> list[Address]:
     """Return the resources of the same workspace that reference `address`."""
     rows = db.execute(
@@ -323,8 +324,9 @@ def add_claims(db: Connection, resource: int, subscription: str, claims: Claims)
     db.executemany("INSERT INTO quota_claims VALUES (?, ?, ?, ?, ?)", rows)
 
 
-def drop_claims(db: Connection, resource: int) -> None:
-    """Remove the claims of a resource."""
+def drop_references_and_claims(db: Connection, resource: int) -> None:
+    """Remove the references and the claims of a resource."""
+    db.execute("DELETE FROM resource_references WHERE resource = ?", (resource,))
     db.execute("DELETE FROM quota_claims WHERE resource = ?", (resource,))
 
 

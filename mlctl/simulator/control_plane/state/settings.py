@@ -90,32 +90,23 @@ class CloudSettings:
 
 def dump(settings: CloudSettings) -> str:
     """Return the settings as JSON text that `load` reads."""
-    words = {name: getattr(settings, name).value for name in _POLICIES}
-    plain = {name: getattr(settings, name) for name in _PLAIN}
-    return json.dumps({"delays": asdict(settings.delays), **plain, **words})
-
-
-_PLAIN = ("gpu_family_cores", "reuse_steps")
-
-
-_POLICIES: dict[str, type[Enum]] = {
-    "immutable": ImmutablePolicy,
-    "in_use": InUsePolicy,
-    "quota_refuses": QuotaRefusal,
-    "busy_endpoints": BusyPolicy,
-}
+    return json.dumps(asdict(settings), default=lambda policy: policy.value)
 
 
 @lru_cache(maxsize=8)
 def load(text: str) -> CloudSettings:
     """Load the settings that `dump` wrote; missing ones have their defaults."""
     data = json.loads(text)
-    delay_names = {slot.name for slot in fields(Delays)}
-    delays = {
-        name: seconds for name, seconds in data.get("delays", {}).items() if name in delay_names
-    }
-    policies: dict[str, Any] = {
-        name: policy(data[name]) for name, policy in _POLICIES.items() if name in data
-    }
-    plain = {name: data[name] for name in _PLAIN if name in data}
-    return CloudSettings(Delays(**delays), **plain, **policies)
+    slots = [slot for slot in fields(CloudSettings) if slot.name in data]
+    return CloudSettings(**{slot.name: _read(slot.default, data[slot.name]) for slot in slots})
+
+
+def _read(usual: object, value: Any) -> Any:
+    match usual:
+        case Enum():
+            return type(usual)(value)
+        case Delays():
+            names = {slot.name for slot in fields(Delays)}
+            return Delays(**{name: seconds for name, seconds in value.items() if name in names})
+        case _:
+            return value
