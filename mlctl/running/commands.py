@@ -96,10 +96,10 @@ def lock(folder: Path) -> int:
         OSError: it cannot be made, holds files of somebody else, or another run is in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = folder / _LOCK
-    if not lock.exists() and any(folder.iterdir()):
+    lock_file = folder / _LOCK
+    if not lock_file.exists() and any(folder.iterdir()):
         raise OSError(errno.ENOTEMPTY, "it has files that no run has left; name a new one")
-    descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(lock_file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -20,7 +20,6 @@ from mlctl.cli.shell.scope import price_cache
 from mlctl.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
-    from mlctl.running.commands import lock
     from mlctl.running.executor import RunSettings
     from mlctl.running.model import JobPlan, NodeResult
 
@@ -119,6 +118,7 @@ def _settings(session: Session, plan: JobPlan, args: JobRunArgs) -> Iterator[Run
     import uuid
 
     from mlctl.rehearsal.process import Interpreter, find_python, swept
+    from mlctl.running.commands import lock
     from mlctl.running.executor import RunSettings
 
     try:
