@@ -23,7 +23,7 @@ _NOWHERE = Scope("none", "none", "none")
 _LOW, _FULL = limits.LOW_PRIORITY_CORES, limits.DEDICATED_CORES
 _DOCUMENTED = (
     f"the documents, which give {_LOW[0]} to {_LOW[1]} low-priority and {_FULL[0]} to {_FULL[1]}"
-    " dedicated cores, by offer: the larger ones were taken"
+    " dedicated cores, depending on the offer: the larger numbers are used"
 )
 
 

@@ -1,4 +1,4 @@
-"""`mlctl workspace`: read anywhere; made on the simulated cloud, on Azure by Bicep or Terraform."""
+"""`mlctl workspace`: shown on any backend, created on the simulated cloud alone."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ INSTALL_COMPLETION = Option(
 )
 COMPLETION = (
     INSTALL_COMPLETION,
-    Option(("--show-completion",), help="Show the completion, to copy it.", panel=GLOBAL),
+    Option(("--show-completion",), help="Print the completion script.", panel=GLOBAL),
 )
 
 
