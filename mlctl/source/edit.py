@@ -16,7 +16,7 @@ from mlctl.pointer import Data
 from mlctl.source.decode import MAX_BYTES, decode, encode
 from mlctl.source.document import dump
 
-_ENDS_FLOW = set("\n,[]{}")  # characters that cannot be in plain text in a flow mapping
+_NOT_IN_FLOW = re.compile(r"[\n,\[\]{}]|^[:?]|:\?")  # what ends plain text in a flow mapping
 _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # as in `SourceText.lines`
 
 
@@ -164,7 +164,7 @@ def write_value(value: Data) -> str:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     text = dump([value]).removeprefix("- ").rstrip("\n")
-    return json.dumps(value, ensure_ascii=False) if set(text) & _ENDS_FLOW else text
+    return json.dumps(value, ensure_ascii=False) if _NOT_IN_FLOW.search(text) else text
 
 
 def _key(key: str) -> str:

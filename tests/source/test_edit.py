@@ -93,6 +93,11 @@ def test_what_would_touch_more_than_the_value_is_refused() -> None:
         after(commented, ("a",), 3)
 
 
+@pytest.mark.parametrize("value", [":a", "?a", "a:?b", "a,b", "{a", "::", "a: b"])
+def test_a_value_can_be_read_again_in_a_flow_mapping(value: str) -> None:
+    assert read(after(TEXT, ("b", "x"), value)).data["b"]["x"] == value
+
+
 @given(
     st.lists(st.sampled_from([("a",), ("b", "x"), ("b", "z"), ("f",)]), unique=True, min_size=1),
     st.text("ab'\"#:\n\\é{} ", max_size=6) | st.integers() | st.booleans() | st.none(),
