@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.cli.run import run
@@ -59,7 +60,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hold tests to the mark `slow`."""
+    """Hold tests to the mark `slow`, and laws to the same examples in every run."""
+    if config.getoption("--hypothesis-profile", None) != "search":
+        # Else examples depend on the constants of all modules that a worker has loaded by then.
+        providers._get_local_constants = lambda: providers._local_constants
     config.pluginmanager.register(ProcessorTime(config.getoption("--processor-times")))
 
 

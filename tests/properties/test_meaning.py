@@ -37,7 +37,7 @@ def test_a_single_change_of_meaning_plans_that_field_and_what_stands_on_it(chang
     made = planned(backend, *resources(change.after)).plan
     event(f"{change.kind} {'.'.join(map(str, change.field.at))}")
     for other in (one for one in made.pending if one.address.name != change.name):
-        assert other.address.kind == "batch-deployment", actions(made)
+        assert other.address.kind in ("batch-deployment", "online-deployment"), actions(made)
         assert other.because is not None or {one.note for one in other.fields} == {"@latest"}
     found = {one.address: one for one in made.pending if one.address.name == change.name}
     assert len(found) == 1, fields(made)
