@@ -93,7 +93,7 @@ class Gaps:
                 line_end = stop
             line = self.text[begin:line_end].expandtabs()
             text = line.strip()
-            indent = len(line) - len(line.lstrip())
+            indent = len(line) - len(line.lstrip(" "))
             if text and indent < column:
                 break
             lines.append(text)

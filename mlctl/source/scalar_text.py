@@ -52,7 +52,7 @@ def _moved(lines: list[str], indentation: Callable[[int], int]) -> list[str]:
         wide = line.expandtabs()
         text = line.lstrip(" \t")
         moved.append(
-            _ended(" " * indentation(len(wide) - len(wide.lstrip())) + text) if text else ""
+            _ended(" " * indentation(len(wide) - len(wide.lstrip(" "))) + text) if text else ""
         )
     return moved
 

@@ -234,3 +234,8 @@ def test_published_files_say_the_same_when_they_are_laid_out(folder: str) -> Non
         told = laid_out(text)
         assert read(told) == read(text), path
         assert laid_out(told) == told, path
+
+
+def test_a_space_that_does_not_break_is_no_indentation() -> None:
+    once = laid_out("name: a\ntags:\n        {cost center: '0',\n    \u00a0: '0'}\n")
+    assert laid_out(once) == once
