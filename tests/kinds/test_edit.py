@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,5 +100,5 @@ def test_whatever_is_written_reads_as_meant(edits: list[tuple[int, str, Data]]) 
         if edit.value is None:
             pointer.drop(wanted[edit.document.index], edit.at)
         else:
-            pointer.put(wanted[edit.document.index], edit.at, edit.value)
+            pointer.put(wanted[edit.document.index], edit.at, deepcopy(edit.value))
     assert said(next((rewrite.text for rewrite in rewrites), text)) == wanted

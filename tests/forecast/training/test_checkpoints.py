@@ -20,9 +20,8 @@ works = st.builds(
     st.floats(0, 300),
     st.floats(0, 300),
 )
-losses = st.builds(
-    NodeLosses, st.floats(0, 1.0 / HOUR), st.floats(0, 900), st.floats(0, 900), st.floats(0, 300)
-)
+rates = st.just(0.0) | st.floats(1e-12, 1.0 / HOUR)  # per second
+losses = st.builds(NodeLosses, rates, st.floats(0, 900), st.floats(0, 900), st.floats(0, 300))
 
 
 def test_points_are_logged_again_without_checkpoints() -> None:
