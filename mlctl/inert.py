@@ -144,13 +144,12 @@ def code_span(text: str) -> str:
 
 def prose(text: str) -> str:
     """Format `text` as a sentence in Markdown, with everything but plain words as code."""
-    parts = re.split(r"`([^`]*)`", line(text))
-    for number, part in enumerate(parts):
-        if number % 2:
-            parts[number] = code_span(part)
-        else:
-            parts[number] = re.sub(r"\S+", _plain_or_code, part)
-    return "".join(parts)
+    shown = ""
+    for number, part in enumerate(re.split(r"`([^`]*)`", line(text))):
+        markdown = code_span(part) if number % 2 else re.sub(r"\S+", _plain_or_code, part)
+        both_code = shown.endswith("`") and markdown.startswith("`")
+        shown += f" {markdown}" if both_code else markdown  # backticks that meet are one fence
+    return shown
 
 
 def table_row(cells: Iterable[str]) -> str:

@@ -44,6 +44,11 @@ def test_whatever_the_text_nothing_of_it_is_obeyed(text: str) -> None:
         assert not set(outside_code(markdown)) & set("@<>![]#*~&$\\`|")
 
 
+def test_code_beside_code_stays_code() -> None:
+    assert prose("`1``@team") == "`1` `` `@team ``"
+    assert prose("`a`<b>") == "`a` `<b>`"
+
+
 def test_plain_sentences_stay_as_they_are() -> None:
     for text in (
         "`max_instances` is 7, of which the region allows 4 (Standard_D4ds_v5).",
