@@ -31,6 +31,7 @@ from tests.builders.azure import (
 from tests.builders.bodies import CPU, ENDPOINT, cluster
 from tests.builders.served import Served
 
+pytest.importorskip("azure.core", reason="the azure extra is not installed")
 requests = pytest.importorskip("requests", reason="the azure extra is not installed")
 from mlctl.backends.azure import arm  # noqa: E402
 from mlctl.backends.azure.retry import Clock  # noqa: E402
