@@ -140,7 +140,7 @@ class _CompiledOnAccess:
         self._remaining = _FEW
 
     def __get__(self, instance: Any, owner: type) -> Callable[..., None]:
-        if instance is not None and self._remaining:
+        if self._remaining and isinstance(instance, self._made):  # Python 3.13 asks with the class
             self._remaining -= 1
             return partial(self._fill, instance)
         self._made.__init__ = written = _compiled(self._made)
