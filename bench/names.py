@@ -74,15 +74,26 @@ def bound_names(folder: Path) -> Iterator[str]:
 
 
 def unpacked_tuples(folders: Iterable[Path]) -> Iterator[str]:
-    """One sentence for each call that unpacks a tuple or list written on the spot."""
+    """One sentence for each tuple, list or set that is unpacked where it is written."""
     for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            for argument in node.args if isinstance(node, ast.Call) else ():
-                match argument:
-                    case ast.Starred(value=ast.Tuple() | ast.List()):
-                        yield f"{path}:{argument.lineno}: a call unpacks a tuple written in it"
+            for value in _positional(node):
+                match value:
+                    case ast.Starred(value=ast.Tuple() | ast.List() | ast.Set()):
+                        yield f"{path}:{value.lineno}: what is written in place is unpacked"
                     case _:
                         pass
+
+
+def _positional(node: ast.AST) -> list[ast.expr]:
+    """The arguments of a call, or the elements of a display."""
+    match node:
+        case ast.Call(args=values) | ast.Tuple(elts=values):
+            return values
+        case ast.List(elts=values) | ast.Set(elts=values):
+            return values
+        case _:
+            return []
 
 
 def _bound_name(node: ast.AST) -> str | None:

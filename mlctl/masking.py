@@ -61,14 +61,42 @@ _FLAGS = re.DOTALL | re.IGNORECASE
 # What a text with one of the shapes has in it: most texts have nothing of the kind, and to look for
 # plain words in a long one takes a hundredth of the time. All in lower case.
 _HINTS = (
-    *("private key", "eyj", "bearer", "sig=", "key=", "signature=", "secret=", "password=", "pwd="),
-    *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat", "glpat", "hf_", "sk-", "xox", "aiza"),
-    *("npm_", "dapi", "==", "q~"),
+    "private key",
+    "eyj",
+    "bearer",
+    "sig=",
+    "key=",
+    "signature=",
+    "secret=",
+    "password=",
+    "pwd=",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "ghr_",
+    "github_pat",
+    "glpat",
+    "hf_",
+    "sk-",
+    "xox",
+    "aiza",
+    "npm_",
+    "dapi",
+    "==",
+    "q~",
     *(name + mark for name in ("_key", "_secret", "_token", "password") for mark in "\"'=:"),
 )
 # What a name of a secret has in it, and those of `_HINTS` with a space that may be a line's end.
 _WORDS = (
-    *("passw", "passphrase", "secret", "connection", "credential", "key", "token", "private"),
+    "passw",
+    "passphrase",
+    "secret",
+    "connection",
+    "credential",
+    "key",
+    "token",
+    "private",
     "bearer",
 )
 

@@ -18,13 +18,27 @@ _IO = ("inputs", "outputs", "description", "tags")
 _INLINE = {
     "command": ("command", "code", "environment", "resources", "distribution"),
     "spark": (
-        *("entry", "code", "environment", "py_files", "jars", "files", "archives"),
-        *("conf", "args"),
+        "entry",
+        "code",
+        "environment",
+        "py_files",
+        "jars",
+        "files",
+        "archives",
+        "conf",
+        "args",
     ),
     "parallel": (
-        *("task", "input_data", "mini_batch_size", "partition_keys", "logging_level"),
-        *("max_concurrency_per_instance", "error_threshold", "mini_batch_error_threshold"),
-        *("retry_settings", "resources"),
+        "task",
+        "input_data",
+        "mini_batch_size",
+        "partition_keys",
+        "logging_level",
+        "max_concurrency_per_instance",
+        "error_threshold",
+        "mini_batch_error_threshold",
+        "retry_settings",
+        "resources",
     ),
 }
 # What the step keeps of what the component gets.

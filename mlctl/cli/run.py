@@ -22,14 +22,38 @@ if TYPE_CHECKING:
     from mlctl.service_errors import ServiceError
 
 _PLAN_FAMILY = (
-    *("init", "validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
-    *("lock", "export", "import", "pull"),
-    *("simulate", "advise", "rehearse", "finish"),
+    "init",
+    "validate",
+    "fmt",
+    "render",
+    "test",
+    "plan",
+    "apply",
+    "destroy",
+    "drift",
+    "lock",
+    "export",
+    "import",
+    "pull",
+    "simulate",
+    "advise",
+    "rehearse",
+    "finish",
 )
 # Flags with a value that may precede the verb.
 _BEFORE = (
-    *("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w"),
-    *("--env", "--var", "--var-file", "--auth", "--cloud", "--timeout"),
+    "--backend",
+    "--subscription",
+    "--resource-group",
+    "-g",
+    "--workspace-name",
+    "-w",
+    "--env",
+    "--var",
+    "--var-file",
+    "--auth",
+    "--cloud",
+    "--timeout",
 )
 _SWITCHES_BEFORE = ("--only-show-errors", "--verbose", "--debug")
 _AZ = "az"  # marks calls by the executable of `mlctl az-shim`

@@ -85,8 +85,14 @@ _BLOBS = "/blob/{account}/{container}"
 
 # Collections of a workspace that mlctl has nothing of: they are empty.
 _ELSEWHERE = (
-    *("featuresets", "featurestoreEntities", "serverlessEndpoints", "marketplaceSubscriptions"),
-    *("capabilityHosts", "inferencePools", "privateEndpointConnections", "outboundRules"),
+    "featuresets",
+    "featurestoreEntities",
+    "serverlessEndpoints",
+    "marketplaceSubscriptions",
+    "capabilityHosts",
+    "inferencePools",
+    "privateEndpointConnections",
+    "outboundRules",
 )
 
 

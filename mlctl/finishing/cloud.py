@@ -80,7 +80,11 @@ _RETRY_FOR_S, _LONGEST_PAUSE_S = 6 * HOUR, 300.0  # how long to retry if the ser
 _MAX_MISSING_POLLS = 10  # polls for which a job may be missing: a new one appears a little later
 # The properties of a deployment that determine its results.
 _VERSION = (
-    *("model", "codeConfiguration", "environmentId", "outputAction", "outputFileName"),
+    "model",
+    "codeConfiguration",
+    "environmentId",
+    "outputAction",
+    "outputFileName",
     "deploymentConfiguration",
 )
 _COMPUTE = ("properties", "compute")

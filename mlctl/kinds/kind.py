@@ -135,8 +135,12 @@ DOCUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "environment": ("environment",),
     "data": ("data",),
     "datastore": (
-        *("datastore", "azureBlob", "azureFile", "azureDataLakeGen1"),
-        *("azureDataLakeGen2", "oneLake"),
+        "datastore",
+        "azureBlob",
+        "azureFile",
+        "azureDataLakeGen1",
+        "azureDataLakeGen2",
+        "oneLake",
     ),
     "component": (
         "component",

@@ -122,8 +122,14 @@ def kind_of_schema(url: str) -> Kind | str | None:
 
 _OTHER_COMPUTES = ("kubernetes", "virtualmachine", "synapsespark")
 _ONLINE = {
-    *("instance_type", "instance_count", "scale_settings", "request_settings"),
-    *("liveness_probe", "readiness_probe", "app_insights_enabled", "data_collector"),
+    "instance_type",
+    "instance_count",
+    "scale_settings",
+    "request_settings",
+    "liveness_probe",
+    "readiness_probe",
+    "app_insights_enabled",
+    "data_collector",
 }  # a batch deployment has no `type` at the top
 _ONLINE_KINDS = ("online-endpoint", "online-deployment")
 # Endpoints and their children; listed here because records are imported on demand.

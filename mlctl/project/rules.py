@@ -25,9 +25,19 @@ _LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND, UNSET_VARIABLE, UNKNOWN_OVERLAY, SECOND
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
-            *(*SOURCE_RULES, *SCHEMA_RULES, *_LOAD_RULES, *rules.rules(), UNREADABLE, PRIVATE),
-            *(RETIREMENT, UNRESOLVED),
-            *(NO_SUCCESSOR, *PLAN_RULES, *REHEARSAL_RULES, *POLICY_RULES, *PLUGIN_RULES),
+            *SOURCE_RULES,
+            *SCHEMA_RULES,
+            *_LOAD_RULES,
+            *rules.rules(),
+            UNREADABLE,
+            PRIVATE,
+            RETIREMENT,
+            UNRESOLVED,
+            NO_SUCCESSOR,
+            *PLAN_RULES,
+            *REHEARSAL_RULES,
+            *POLICY_RULES,
+            *PLUGIN_RULES,
         ),
         key=lambda rule: rule.code,
     )

@@ -73,12 +73,27 @@ def words(node: RunNode, command: str, folder: Path, root: Path, names: Iterable
     data = [value.path for value in node.inputs.values() if isinstance(value, LocalData)]
     mounts = [*(f"{path}:{path}:ro" for path in (root, *data)), f"{folder}:{folder}"]
     return [
-        *(str(shutil.which("docker")), "run", "--rm", "--init", "--network", "host"),
-        *("--label", _label(folder), "--user", f"{os.getuid()}:{os.getgid()}"),
+        str(shutil.which("docker")),
+        "run",
+        "--rm",
+        "--init",
+        "--network",
+        "host",
+        "--label",
+        _label(folder),
+        "--user",
+        f"{os.getuid()}:{os.getgid()}",
         *(word for mount in mounts for word in ("--volume", mount)),
-        *("--workdir", str(folder / "code"), "--env", f"HOME={folder / 'tmp'}"),
+        "--workdir",
+        str(folder / "code"),
+        "--env",
+        f"HOME={folder / 'tmp'}",
         *(word for name in names for word in ("--env", name)),
-        *("--entrypoint", "/bin/sh", node.image, "-c", command),
+        "--entrypoint",
+        "/bin/sh",
+        node.image,
+        "-c",
+        command,
     ]
 
 

@@ -22,8 +22,17 @@ Known: TypeAlias = dict[int, Predicate]
 # Keywords that do not affect validity by themselves.
 _ANNOTATIONS = frozenset(
     {
-        *("$schema", "$id", "$defs", "title", "description", "default", "examples"),
-        *("readOnly", "writeOnly", "then", "else"),
+        "$schema",
+        "$id",
+        "$defs",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "readOnly",
+        "writeOnly",
+        "then",
+        "else",
     }
 )
 

@@ -34,8 +34,16 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _SCHEMA = (
-    *("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"),
-    *("unevaluatedItems", "unevaluatedProperties"),
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
 )
 _SCHEMAS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED_SCHEMAS = ("dependentSchemas", "patternProperties", "properties")

@@ -96,10 +96,10 @@ def test_names_are_counted_wherever_they_are_bound(tmp_path: Path) -> None:
     ]
 
 
-def test_a_call_unpacks_no_tuple_that_is_written_on_the_spot(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("f(*a)\nf(\n  *(a, b),\n c=d)\n")
+def test_nothing_is_unpacked_where_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("f(*a)\nf(\n  *(a, b),\n c=d)\nx = (*a, b)\nx = (*(a, b), c)\n")
     assert [*names.unpacked_tuples([tmp_path])] == [
-        f"{tmp_path}/a.py:3: a call unpacks a tuple written in it"
+        f"{tmp_path}/a.py:{line}: what is written in place is unpacked" for line in (3, 6)
     ]
 
 

@@ -32,7 +32,9 @@ _BROKEN = "LeaseIsBrokenAndCannotBeRenewed"
 # Codes saying that a lease is no longer ours, or that its blob is gone.
 _LOST = frozenset(
     {
-        *(_BROKEN, "LeaseIdMismatchWithLeaseOperation", "LeaseNotPresentWithLeaseOperation"),
+        _BROKEN,
+        "LeaseIdMismatchWithLeaseOperation",
+        "LeaseNotPresentWithLeaseOperation",
         "BlobNotFound",
     }
 )

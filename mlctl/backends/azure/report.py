@@ -24,9 +24,18 @@ _AUTHORIZATION = "/providers/Microsoft.Authorization"
 # Keys that users chose, or that are ids: they are counted, not shown.
 _FREE = frozenset(
     {
-        *("tags", "environmentVariables", "userAssignedIdentities", "traffic", "flavors"),
-        *("inputs", "outputs", "inputData", "outputData", "jobs"),
-        *("services", "properties.properties"),
+        "tags",
+        "environmentVariables",
+        "userAssignedIdentities",
+        "traffic",
+        "flavors",
+        "inputs",
+        "outputs",
+        "inputData",
+        "outputData",
+        "jobs",
+        "services",
+        "properties.properties",
     }
 )
 _KEY = re.compile(r"[A-Za-z@$_][\w@$-]{0,60}")

@@ -272,9 +272,15 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 _LISTS_DEFAULTS = {"-l", "--list-defaults"}
 _GROUP_FLAGS = ("--name", "-n", "--resource-group", "-g")
 _NEEDLESS = (
-    *("account set", "cloud set", "feature register", "logout", "provider register", "upgrade"),
+    "account set",
+    "cloud set",
+    "feature register",
+    "logout",
+    "provider register",
+    "upgrade",
     *(f"extension {verb}" for verb in ("add", "remove", "update")),
-    *("role assignment create", "role assignment delete"),
+    "role assignment create",
+    "role assignment delete",
 )
 _ANSWERS: Mapping[str, _Answer] = {
     **dict.fromkeys(_NEEDLESS, _nothing),

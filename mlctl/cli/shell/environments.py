@@ -36,8 +36,16 @@ _VARIABLE = "MLCTL_ENV"
 _BLUE_GREEN = "blue-green"  # of `--replace-strategy`, which rewrites the files of all
 # Formats that can be concatenated.
 _TOGETHER = (
-    *("", "human", "markdown", "json", "none", "table", "text", "yaml"),
-    *("github", "azure-pipelines"),
+    "",
+    "human",
+    "markdown",
+    "json",
+    "none",
+    "table",
+    "text",
+    "yaml",
+    "github",
+    "azure-pipelines",
 )
 
 _Ran: TypeAlias = tuple[int, str, str]  # exit code, stdout and stderr

@@ -31,8 +31,12 @@ BROKEN_EXPRESSION = Rule("MLC357", "broken-expression", Severity.WARNING)
 
 # The places of commands in whatever runs one.
 _TEXTS: tuple[Pointer, ...] = (
-    *(("command",), ("args",), ("input_data",)),
-    *(("task", "program_arguments"), ("task", "append_row_to"), ("task", "model")),
+    ("command",),
+    ("args",),
+    ("input_data",),
+    ("task", "program_arguments"),
+    ("task", "append_row_to"),
+    ("task", "model"),
 )
 # `[--x ${{inputs.x}}]`, an older form: left out completely if the input has no value.
 _OLD_OPTIONAL = re.compile(r"(?<!\$)(?<!\$\[)\[[^\[\]]*\]")

@@ -36,13 +36,23 @@ VERSIONS = (
     "2023-02-01-preview",
 )
 _DIAGNOSED = (
-    *("userDefinedRoute", "networkSecurityRule", "resourceLock", "dnsResolution", "keyVault"),
-    *("storageAccount", "containerRegistry", "applicationInsights", "other"),
+    "userDefinedRoute",
+    "networkSecurityRule",
+    "resourceLock",
+    "dnsResolution",
+    "keyVault",
+    "storageAccount",
+    "containerRegistry",
+    "applicationInsights",
+    "other",
 )
 # What a workspace stands on, and takes along where it is deleted so.
 BESIDE = (
-    *("Storage/storageAccounts", "KeyVault/vaults", "ContainerRegistry/registries"),
-    *("Insights/components", "OperationalInsights/workspaces"),
+    "Storage/storageAccounts",
+    "KeyVault/vaults",
+    "ContainerRegistry/registries",
+    "Insights/components",
+    "OperationalInsights/workspaces",
 )
 _OWN = ("id", "name", "type", "systemData", "location", "identity", "etag")  # of a workspace
 _HOSTED = [kind for kind in ALL.values() if kind.arm.hosted and not kind.arm.within]

@@ -38,8 +38,14 @@ _LATE = 0.05  # how likely a recommended configuration may miss the deadline
 _ROOM = 2  # a timeout that must grow becomes this multiple of a mini-batch's time
 
 FIELDS = (
-    *("max_instances", "min_instances", "instance_count", "mini_batch_size", "concurrency"),
-    *("timeout", "tier", "policy"),
+    "max_instances",
+    "min_instances",
+    "instance_count",
+    "mini_batch_size",
+    "concurrency",
+    "timeout",
+    "tier",
+    "policy",
 )
 MONTH_S = 730 * HOUR
 

@@ -55,11 +55,24 @@ def lost_secret(resource: Resource, live: Live) -> Iterator[Diagnostic]:
 
 
 PLAN_RULES = (
-    *(references.MISSING, references.NO_DATASTORE, VERSION_TAKEN, ALTERED, LOST_SECRET),
-    *(quota.QUOTA, regions.NAME_TAKEN, references.IN_USE, references.DEFAULT_DELETED),
-    *(quota.POOL_LIMIT, JOB_DEFINITION, protection.PROTECTED, protection.PRUNE_LIMIT),
-    *(protection.FOREIGN_DELETE, protection.FOREIGN_UPDATE, regions.OTHER_REGION),
-    *(regions.SAVES_NOTHING, RUNNING_JOBS),
+    references.MISSING,
+    references.NO_DATASTORE,
+    VERSION_TAKEN,
+    ALTERED,
+    LOST_SECRET,
+    quota.QUOTA,
+    regions.NAME_TAKEN,
+    references.IN_USE,
+    references.DEFAULT_DELETED,
+    quota.POOL_LIMIT,
+    JOB_DEFINITION,
+    protection.PROTECTED,
+    protection.PRUNE_LIMIT,
+    protection.FOREIGN_DELETE,
+    protection.FOREIGN_UPDATE,
+    regions.OTHER_REGION,
+    regions.SAVES_NOTHING,
+    RUNNING_JOBS,
 )
 
 
