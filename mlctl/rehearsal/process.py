@@ -165,13 +165,26 @@ class Interpreter:
             "processes": processes,
         }
         order.write_text(json.dumps(message), encoding="utf-8")
-        with Path(processes[0]["log"]).open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 - the user's own command is the point
-                self.command(_WORKERS / "command.py", str(order)),
-                env=self.environment(environment),
+        program = self.command(_WORKERS / "command.py", str(order))
+        return self.spawn(program, environment, Path(processes[0]["log"]), pass_fds)
+
+    def spawn(
+        self,
+        words: Sequence[str],
+        variables: Mapping[str, str],
+        log: Path,
+        pass_fds: Sequence[int],
+        folder: Path | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start one of our programs in a session of its own; its output is appended to `log`."""
+        with log.open("ab") as output:
+            return subprocess.Popen(  # noqa: S603 - the user's own code is the point
+                words,
+                cwd=folder,
+                env=self.environment(variables),
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=output,
+                stderr=output,
                 pass_fds=pass_fds,
                 start_new_session=True,
             )
@@ -253,17 +266,8 @@ class Process:
         settings = map(str, (kind, *pipes, script, folder / "code", *bounds))
         words = interpreter.command(_WORKERS / "start.py", *settings, *arguments)
         try:
-            with (folder / "logs" / f"{log}.txt").open("ab") as output:
-                popen = subprocess.Popen(  # noqa: S603 - the user's own code is the point
-                    words,
-                    cwd=folder / "code",
-                    env=interpreter.environment(variables),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    pass_fds=pipes,
-                    start_new_session=True,
-                )
+            file = folder / "logs" / f"{log}.txt"
+            popen = interpreter.spawn(words, variables, file, pipes, folder / "code")
         except BaseException:
             os.close(control)
             os.close(report)

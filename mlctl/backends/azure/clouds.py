@@ -190,8 +190,8 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
     parts = links.split(url)
     if links.origin(url) == links.origin(arm.base):
         return arm
-    domains = _domains(cloud)
-    if parts.scheme == "https" and (parts.hostname or "").endswith(tuple(f".{d}" for d in domains)):
+    domains, host = _domains(cloud), parts.hostname or ""
+    if parts.scheme == "https" and any(host.endswith(f".{domain}") for domain in domains):
         return arm.at_host(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
     text = f"an answer leads to another host ({parts.hostname}), to which mlctl sends no token"
     raise Permanent("ForeignLink", text)
