@@ -154,10 +154,8 @@ def rehearse_training(training: Training, stage: Stage, plan: TrainingPlan) -> T
             observed = judge(run, calm, number, halves=lost[0].halves, settled=settled)
             for item in observed:
                 place = item.place
-                if (
-                    item.rule is rules.FROM_ZERO and place is not None
-                ):  # not the write, but the loop
-                    place = place.loop_around(training.code)
+                if item.rule is rules.FROM_ZERO and place is not None:
+                    place = place.loop_around(training.code)  # of the checkpoint's write
                 evidence.append(replace(item, place=place))
             rehearsal.drop(run)
     except (KeyboardInterrupt, TooLate) as error:
@@ -206,12 +204,14 @@ def equal_contents(first: Content, second: Content) -> bool:
         return True
     if first.lines is None or second.lines is None or len(first.lines) != len(second.lines):
         return False
-    texts = ["\n".join(content.lines) for content in (first, second) if content.lines]
-    if len({_NUMBER.sub("#", text) for text in texts}) > 1:
+    text, other_text = "\n".join(first.lines), "\n".join(second.lines)
+    if _NUMBER.sub("#", text) != _NUMBER.sub("#", other_text):
         return False
     return all(
-        isclose(*map(float, pair), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-        for pair in zip(*map(_NUMBER.findall, texts), strict=True)
+        isclose(float(number), float(other_number), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        for number, other_number in zip(
+            _NUMBER.findall(text), _NUMBER.findall(other_text), strict=True
+        )
     )
 
 
