@@ -155,16 +155,17 @@ def _update(kind: Kind) -> KindCommand:
 def _of_assets(
     kind: Kind, a: str, anywhere: tuple[DeclaredParameter, ...]
 ) -> Iterator[KindCommand]:
+    name_flag, *_ = anywhere
     for name, effect in _ARCHIVING.items():
         parameters = (*anywhere, flags.DRY_RUN, *flags.POLICY)
         text = f"{name.capitalize()} a version of {a}, or all of them. {effect}"
         yield KindCommand(name, name, flags.WriteArgs, parameters, text)
     if kind.name in _SHARED:
         text = f"Copy a version of {a} from the workspace to a registry."
-        parameters = (anywhere[0], *flags.SHARING, *flags.POLICY)
+        parameters = (name_flag, *flags.SHARING, *flags.POLICY)
         yield KindCommand("share", read.share, flags.ShareArgs, parameters, text)
     if kind.name in _DOWNLOADED:
-        parameters = (anywhere[0], *flags.DOWNLOADING, *flags.POLICY)
+        parameters = (name_flag, *flags.DOWNLOADING, *flags.POLICY)
         text = "Download the files of a model version.\n\nThey are written to `NAME` in the folder."
         yield KindCommand("download", read.download, flags.DownloadArgs, parameters, text)
 
